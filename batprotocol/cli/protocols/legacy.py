@@ -47,24 +47,21 @@ def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
 
 
 def _json(data: bytes, kind: str, strict: bool) -> tuple[Any, Any]:
-    from batprotocol.legacy.json import wire as careful
-    from batprotocol.legacy.json import wire as codec
+    from batprotocol.legacy.json.wire import decode, parsed
 
     if strict:
-        careful.parsed(data)  # the syntax that Batsim reads, without the documentation's commas
-    codec.decode(data, "4.2")
-    original, _ = careful.parsed(data, strict=False)
+        parsed(data)  # the syntax that Batsim reads, without the documentation's commas
+    decode(data, "4.2")
+    original, _ = parsed(data, strict=False)
     return original, _tree(original)
 
 
 def _text(data: bytes, kind: str, strict: bool) -> tuple[Any, Any]:
     import msgspec
 
-    from batprotocol.legacy.text import wire as codec
-    from batprotocol.legacy.text import wire as framing
-    from batprotocol.legacy.text.wire import STAMPS
+    from batprotocol.legacy.text.wire import STAMPS, decode, decode_frame
 
-    message = framing.decode_frame(data, strict=strict) if kind == "frame" else codec.decode(data, strict=strict)
+    message = (decode_frame if kind == "frame" else decode)(data, strict=strict)
     stamps = {stamp.value: stamp.letter for stamp in STAMPS}
     events = []
     for event in message.events:

@@ -472,6 +472,7 @@ def _joules(answers: Mapping[str, Any]) -> float | None:
 
 
 Version: TypeAlias = tuple[int, ...]
+"""A version of Batsim as numbers: (4, 2) is 4.2."""
 
 VERSIONS: Final = ("1.0", "1.1", "1.2", "1.3", "1.4", "2.0", "3.0", "3.1", "4.0", "4.1", "4.2")
 """The versions of Batsim that use this JSON protocol."""

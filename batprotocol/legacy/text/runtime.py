@@ -25,7 +25,6 @@ from batprotocol._util.systems import refusal
 from batprotocol.errors import DecodeError, EncodeError, PeerGone, PeerSilent, SystemLacks, shown
 from batprotocol.legacy.ends import Batsim, OldComponent
 from batprotocol.legacy.json import events as e
-from batprotocol.legacy.json import events as j
 from batprotocol.legacy.json.values import Job, JobProfile, Resource
 from batprotocol.legacy.store import JobStore
 from batprotocol.legacy.text import events as t
@@ -115,7 +114,7 @@ NOP: Final = "NOP"
 """The name of a scheduler's `N`: Batsim waits until its time, and does nothing then."""
 
 
-def to_json(message: t.Message, direction: Direction | None = None) -> j.Message:
+def to_json(message: t.Message, direction: Direction | None = None) -> e.Message:
     """Convert a message in text to events of JSON.
 
     Args:
@@ -132,7 +131,7 @@ def to_json(message: t.Message, direction: Direction | None = None) -> j.Message
         direction = _direction(message)
     is_batsim = direction is Direction.BATSIM_TO_EDC
     now = message.now if is_batsim else max(event.timestamp for event in message.events)
-    return j.Message(now, tuple(each for event in message.events for each in _to_json(event, is_batsim)))
+    return e.Message(now, tuple(each for event in message.events for each in _to_json(event, is_batsim)))
 
 
 def _direction(message: t.Message) -> Direction:
@@ -141,42 +140,42 @@ def _direction(message: t.Message) -> Direction:
     return certain[0]
 
 
-def _to_json(event: t.Event, is_batsim: bool) -> Iterator[j.Event]:
+def _to_json(event: t.Event, is_batsim: bool) -> Iterator[e.Event]:
     time = event.timestamp
     match event:
         case t.Nop():
-            yield j.RequestedCall(time) if is_batsim else j.OtherEvent(time, NOP, {})
+            yield e.RequestedCall(time) if is_batsim else e.OtherEvent(time, NOP, {})
         case t.JobSubmission():
-            yield j.JobSubmitted(time, event.job_id)
+            yield e.JobSubmitted(time, event.job_id)
         case t.JobCompletion():
-            yield j.JobCompleted(time, event.job_id, job_state="COMPLETED_SUCCESSFULLY")
+            yield e.JobCompleted(time, event.job_id, job_state="COMPLETED_SUCCESSFULLY")
         case t.JobAllocation():
-            yield from (j.ExecuteJob(time, each.job_id, format_hosts(each.machines)) for each in event.allocations)
+            yield from (e.ExecuteJob(time, each.job_id, format_hosts(each.machines)) for each in event.allocations)
         case t.PStateRequest():
-            yield j.SetResourceState(time, format_hosts(event.machines), str(event.pstate))
+            yield e.SetResourceState(time, format_hosts(event.machines), str(event.pstate))
         case t.PStateChanged():
-            yield j.ResourceStateChanged(time, format_hosts(event.machines), str(event.pstate))
+            yield e.ResourceStateChanged(time, format_hosts(event.machines), str(event.pstate))
         case t.JobRejection():
-            yield j.RejectJob(time, event.job_id)
+            yield e.RejectJob(time, event.job_id)
         case t.NopMeLater():
-            yield j.CallMeLater(time, event.time)
+            yield e.CallMeLater(time, event.time)
         case t.EnergyRequest():
-            yield j.QueryRequest(time, {"consumed_energy": {}})
+            yield e.QueryRequest(time, {"consumed_energy": {}})
         case t.Energy():
-            yield j.QueryReply(time, {"energy_consumed": event.consumed_energy})
+            yield e.QueryReply(time, {"energy_consumed": event.consumed_energy})
         case t.SimulationBegins():
-            yield j.SimulationBegins(time)
+            yield e.SimulationBegins(time)
         case t.SimulationEnds():
-            yield j.SimulationEnds(time)
+            yield e.SimulationEnds(time)
         case t.MachinesFailed():
-            yield j.Notify(time, "event_machine_unavailable", extra={"resources": format_hosts(event.machines)})
+            yield e.Notify(time, "event_machine_unavailable", extra={"resources": format_hosts(event.machines)})
         case t.MachinesRepaired():
-            yield j.Notify(time, "event_machine_available", extra={"resources": format_hosts(event.machines)})
+            yield e.Notify(time, "event_machine_available", extra={"resources": format_hosts(event.machines)})
         case _:
-            yield j.OtherEvent(time, type(event).__name__, {})
+            yield e.OtherEvent(time, type(event).__name__, {})
 
 
-def from_json(message: j.Message, version: int = 3) -> tuple[t.Message, list[j.Event]]:
+def from_json(message: e.Message, version: int = 3) -> tuple[t.Message, list[e.Event]]:
     """Convert a message of JSON to text. Returns also the events for which this version of text has no stamp.
 
     If no event remains, the message holds an `N` at its time.
@@ -185,7 +184,7 @@ def from_json(message: j.Message, version: int = 3) -> tuple[t.Message, list[j.E
     (Nop(timestamp=1.0),)
     """
     found: list[t.Event] = []
-    left: list[j.Event] = []
+    left: list[e.Event] = []
     for event in message.events:
         said = [each for each in _from_json(event, version) if BY_VALUE[type(each)].since <= version]
         found += said
@@ -199,38 +198,38 @@ def _machines(hosts: str, version: int = 3) -> str:
     return ",".join(map(str, parse_hosts(hosts)) if version == 0 else str(parse_hosts(hosts)).split())
 
 
-def _from_json(event: j.Event, version: int) -> Iterator[t.Event]:
+def _from_json(event: e.Event, version: int) -> Iterator[t.Event]:
     time = event.timestamp
     match event:
-        case j.JobSubmitted():
+        case e.JobSubmitted():
             yield t.JobSubmission(time, event.job_id)
-        case j.JobCompleted():
+        case e.JobCompleted():
             yield t.JobCompletion(time, event.job_id)
-        case j.ExecuteJob():
+        case e.ExecuteJob():
             yield t.JobAllocation(time, (t.Allocation(event.job_id, _machines(event.alloc, version)),))
-        case j.SetResourceState():
+        case e.SetResourceState():
             for machines in _groups(event.resources, version):
                 yield t.PStateRequest(time, machines, int(event.state))
-        case j.ResourceStateChanged():
+        case e.ResourceStateChanged():
             for machines in _groups(event.resources, version):
                 yield t.PStateChanged(time, machines, int(event.state))
-        case j.RejectJob():
+        case e.RejectJob():
             yield t.JobRejection(time, event.job_id)
-        case j.CallMeLater():
+        case e.CallMeLater():
             yield t.NopMeLater(time, event.time)
-        case j.QueryRequest():
+        case e.QueryRequest():
             yield t.EnergyRequest(time)
-        case j.QueryReply() if event.consumed_energy is not None:
+        case e.QueryReply() if event.consumed_energy is not None:
             yield t.Energy(time, event.consumed_energy)
-        case j.SimulationBegins():
+        case e.SimulationBegins():
             yield t.SimulationBegins(time)
-        case j.SimulationEnds():
+        case e.SimulationEnds():
             yield t.SimulationEnds(time)
-        case j.RequestedCall() | j.OtherEvent(type="NOP"):
+        case e.RequestedCall() | e.OtherEvent(type="NOP"):
             yield t.Nop(time)
-        case j.Notify(type="event_machine_unavailable"):
+        case e.Notify(type="event_machine_unavailable"):
             yield t.MachinesFailed(time, _machines(str(event.extra.get("resources", ""))))
-        case j.Notify(type="event_machine_available"):
+        case e.Notify(type="event_machine_available"):
             yield t.MachinesRepaired(time, _machines(str(event.extra.get("resources", ""))))
 
 

@@ -5,8 +5,11 @@ current decision component. Together, they connect any two versions. Their `repo
 lose.
 """
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.legacy.translate.old_batsim import ToOldBatsim
 from batprotocol.legacy.translate.old_scheduler import Options, ToOldScheduler
 from batprotocol.legacy.translate.values import Loss, TranslationReport
 
 __all__ = ["Loss", "Options", "ToOldBatsim", "ToOldScheduler", "TranslationReport"]
+
+__getattr__ = old_names(__name__, {"Report": "TranslationReport"})

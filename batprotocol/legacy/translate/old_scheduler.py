@@ -21,7 +21,7 @@ from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.events import Version, version_of
 from batprotocol.legacy.json.values import Job, JobProfile, integer
 from batprotocol.legacy.store import JobStore
-from batprotocol.legacy.translate import values as words
+from batprotocol.legacy.translate import values
 from batprotocol.legacy.translate.values import JobStates, TranslationReport
 from batprotocol.model import format_hosts, parse_hosts
 from batprotocol.workloads.host_events import HostEvent, read_host_event
@@ -32,7 +32,7 @@ __all__ = [
     "NO_OPTIONS",
     "OURS",
     "Options",
-    "SchedulerState",
+    "SchedulerMemory",
     "ToOldScheduler",
 ]
 
@@ -67,7 +67,7 @@ class Options(NamedTuple):
 NO_OPTIONS: Final = Options()
 
 
-class SchedulerState:
+class SchedulerMemory:
     """Information that one side sends once, and the other side needs again.
 
     Args:
@@ -106,6 +106,10 @@ class SchedulerState:
         self._number = 0
         self.wakes = False
 
+    def lose(self, event: str, field: str, what: str) -> None:
+        """Report something that the other protocol cannot express."""
+        self.report.add(event, field, what)
+
     def name(self, kind: str) -> str:
         """A new name of the translation's own."""
         self._number += 1
@@ -132,37 +136,37 @@ _STATUSES: Final = {
 }
 
 
-def _begins(to: SchedulerState, event: model.SimulationBeginsEvent) -> Iterable[e.Event]:
-    version, options = to.version, to.options
+def _begins(memory: SchedulerMemory, event: model.SimulationBeginsEvent) -> Iterable[e.Event]:
+    version, options = memory.version, memory.options
     before = version < (3,)
-    computing = tuple(words.resource_of(host, version) for host in event.computation_hosts)
-    storing = tuple(words.resource_of(host, version) for host in event.storage_hosts)
+    computing = tuple(values.resource_of(host, version) for host in event.computation_hosts)
+    storing = tuple(values.resource_of(host, version) for host in event.storage_hosts)
     for host in event.computation_hosts:
-        properties = words.pairs(host.properties)
-        to.asleep[host.id] = words.sleep_states(properties)
-        to.passing[host.id] = words.sleep_states(properties, slice(1, None))
-        to.pstates[host.id] = host.pstate
-    to.hosts = model.format_hosts([host.id for host in event.computation_hosts])
+        properties = values.pairs(host.properties)
+        memory.asleep[host.id] = values.sleep_states(properties)
+        memory.passing[host.id] = values.sleep_states(properties, slice(1, None))
+        memory.pstates[host.id] = host.pstate
+    memory.hosts = model.format_hosts([host.id for host in event.computation_hosts])
     workloads = {each.name: each.filename for each in event.workloads}
-    to.all_injected = not event.external_event_lists
+    memory.all_injected = not event.external_event_lists
     profiles: dict[str, dict[str, JobProfile]] = {name: {} for name in workloads}
     for each in event.profiles or ():
         workload, _, name = each.id.partition("!")
-        to.profiles[each.id] = each.profile
+        memory.profiles[each.id] = each.profile
         fields = JobProfile.of(each.profile, version)
         if fields is None:
-            to.report.add("SimulationBeginsEvent", "profiles", f"{type(each.profile).__name__} has no older form")
+            memory.lose("SimulationBeginsEvent", "profiles", f"{type(each.profile).__name__} has no older form")
         else:
             profiles.setdefault(workload, {})[name] = fields
-    if to.store is not None:
-        to.store.nb_res = len(computing)
+    if memory.store is not None:
+        memory.store.nb_res = len(computing)
     if before and storing:
-        to.report.add("SimulationBeginsEvent", "storage_hosts", "they are left out")
+        memory.lose("SimulationBeginsEvent", "storage_hosts", "they are left out")
     if before:
         yield e.SimulationBegins(
             event.timestamp,
             nb_resources=len(computing),
-            config=_config(to),
+            config=_config(memory),
             allow_time_sharing=options.sharing,
             resources_data=computing,
             workloads=workloads if version >= (2,) else None,
@@ -171,7 +175,7 @@ def _begins(to: SchedulerState, event: model.SimulationBeginsEvent) -> Iterable[
     yield e.SimulationBegins(
         event.timestamp,
         nb_resources=len(computing) + len(storing),
-        config=_config(to),
+        config=_config(memory),
         nb_compute_resources=len(computing),
         nb_storage_resources=len(storing),
         allow_compute_sharing=options.sharing,
@@ -183,10 +187,10 @@ def _begins(to: SchedulerState, event: model.SimulationBeginsEvent) -> Iterable[
     )
 
 
-def _config(to: SchedulerState) -> dict[str, Any]:
-    options = to.options
+def _config(memory: SchedulerMemory) -> dict[str, Any]:
+    options = memory.options
     host, port, prefix = options.redis or ("127.0.0.1", 6379, "default")
-    if to.version < (3,):
+    if memory.version < (3,):
         submission = {"enabled": options.dynamic, "acknowledge": options.acknowledge}
         return {
             "redis": {"enabled": options.redis is not None, "hostname": host, "port": port, "prefix": prefix},
@@ -208,20 +212,20 @@ def _config(to: SchedulerState) -> dict[str, Any]:
     }
 
 
-def _submitted(to: SchedulerState, event: model.JobSubmittedEvent) -> Iterable[e.Event]:
+def _submitted(memory: SchedulerMemory, event: model.JobSubmittedEvent) -> Iterable[e.Event]:
     job_id = event.job_id
-    to.jobs.add(job_id)
-    to.registered.add(event.job.profile_id)
-    job = words.job_to_old(job_id, event.job, event.submission_time)
+    memory.jobs.add(job_id)
+    memory.registered.add(event.job.profile_id)
+    job = values.job_to_old(job_id, event.job, event.submission_time)
     profile = None
     if event.profile is not None:
-        to.profiles[event.profile.id] = event.profile.profile
-        profile = JobProfile.of(event.profile.profile, to.version)
+        memory.profiles[event.profile.id] = event.profile.profile
+        profile = JobProfile.of(event.profile.profile, memory.version)
         if profile is None:
-            to.report.add("JobSubmittedEvent", "profile", "it has no older form: it is left out")
-    options = to.options
-    if to.store is not None:
-        _keep(to.store, job, profile)
+            memory.lose("JobSubmittedEvent", "profile", "it has no older form: it is left out")
+    options = memory.options
+    if memory.store is not None:
+        _keep(memory.store, job, profile)
     if options.redis is not None:
         return (e.JobSubmitted(event.timestamp, job_id),)
     return (e.JobSubmitted(event.timestamp, job_id, job, profile if options.forward_profiles else None),)
@@ -234,10 +238,10 @@ def _keep(store: JobStore, job: Job, profile: JobProfile | None) -> None:
         store.put_profile(f"{workload}!{job.profile}", profile)
 
 
-def _completed(to: SchedulerState, event: model.JobCompletedEvent) -> Iterable[e.Event]:
-    version, state, job_id = to.version, event.state, event.job_id
-    to.jobs[job_id] = "ended"
-    alloc = to.allocations.pop(job_id, "")
+def _completed(memory: SchedulerMemory, event: model.JobCompletedEvent) -> Iterable[e.Event]:
+    version, state, job_id = memory.version, event.state, event.job_id
+    memory.jobs[job_id] = "ended"
+    alloc = memory.allocations.pop(job_id, "")
     if version >= (3,):  # by far the most frequent
         return (e.JobCompleted(event.timestamp, job_id, None, _STATES[state], event.return_code, None, alloc),)
     killed = state == model.FinalJobState.COMPLETED_KILLED
@@ -258,77 +262,80 @@ def _completed(to: SchedulerState, event: model.JobCompletedEvent) -> Iterable[e
     return (said,)
 
 
-def _killed(to: SchedulerState, event: model.JobsKilledEvent) -> Iterable[e.Event]:
-    before = to.version < (3,)
+def _killed(memory: SchedulerMemory, event: model.JobsKilledEvent) -> Iterable[e.Event]:
+    before = memory.version < (3,)
     progress = {
-        each.job_id: words.progress_to_old(each.wrapper, before, partial(_length_of, to)) for each in event.progresses
+        each.job_id: values.progress_to_old(each.wrapper, before, partial(_length_of, memory))
+        for each in event.progresses
     }
     for job_id in event.job_ids:
-        to.killing.pop(job_id, None)
-    yield e.JobKilled(event.timestamp, event.job_ids, progress if to.version >= (1, 2) else None)
+        memory.killing.pop(job_id, None)
+    yield e.JobKilled(event.timestamp, event.job_ids, progress if memory.version >= (1, 2) else None)
 
 
-def _length_of(to: SchedulerState, profile_id: str) -> int | None:
-    profile = to.profiles.get(profile_id)
+def _length_of(memory: SchedulerMemory, profile_id: str) -> int | None:
+    profile = memory.profiles.get(profile_id)
     return len(profile.profile_ids) if isinstance(profile, model.SequentialCompositionProfile) else None
 
 
-def _probed(to: SchedulerState, event: model.ProbeDataEmittedEvent) -> Iterable[e.Event]:
+def _probed(memory: SchedulerMemory, event: model.ProbeDataEmittedEvent) -> Iterable[e.Event]:
     if isinstance(event.data, model.AggregatedProbeData):
         joules = event.data.data
-        if to.version < (2,):
+        if memory.version < (2,):
             yield e.QueryReply(event.timestamp, {"energy_consumed": joules})
         else:
             yield e.Answer(event.timestamp, {"consumed_energy": joules})
 
 
-def _called(to: SchedulerState, event: model.RequestedCallEvent) -> Iterable[e.Event]:
+def _called(memory: SchedulerMemory, event: model.RequestedCallEvent) -> Iterable[e.Event]:
     if not event.call_me_later_id.startswith(f"{OURS}wake"):
-        to.now = max(to.now, to.calls.pop(event.call_me_later_id, 0.0))
-        yield e.RequestedCall(to.now)
+        memory.now = max(memory.now, memory.calls.pop(event.call_me_later_id, 0.0))
+        yield e.RequestedCall(memory.now)
 
 
-def _ends(to: SchedulerState, event: model.SimulationEndsEvent) -> Iterable[e.Event]:
+def _ends(memory: SchedulerMemory, event: model.SimulationEndsEvent) -> Iterable[e.Event]:
     yield e.SimulationEnds(event.timestamp)
 
 
-def _failed(to: SchedulerState, event: model.SimulationErrorEvent) -> Iterable[e.Event]:
-    to.report.add("SimulationErrorEvent", "error", "the scheduler gets the end of the simulation instead")
+def _failed(memory: SchedulerMemory, event: model.SimulationErrorEvent) -> Iterable[e.Event]:
+    memory.lose("SimulationErrorEvent", "error", "the scheduler gets the end of the simulation instead")
     yield e.SimulationEnds(event.timestamp)
 
 
-def _all_submitted(to: SchedulerState, event: model.AllStaticJobsHaveBeenSubmittedEvent) -> Iterable[e.Event]:
-    to.all_submitted = True
-    return _notify(to, event, "no_more_static_job_to_submit", (3,))
+def _all_submitted(memory: SchedulerMemory, event: model.AllStaticJobsHaveBeenSubmittedEvent) -> Iterable[e.Event]:
+    memory.all_submitted = True
+    return _notify(memory, event, "no_more_static_job_to_submit", (3,))
 
 
-def _all_injected(to: SchedulerState, event: model.AllStaticExternalEventsHaveBeenInjectedEvent) -> Iterable[e.Event]:
-    to.all_injected = True
-    return _notify(to, event, "no_more_external_event_to_occur", (3, 1))
+def _all_injected(
+    memory: SchedulerMemory, event: model.AllStaticExternalEventsHaveBeenInjectedEvent
+) -> Iterable[e.Event]:
+    memory.all_injected = True
+    return _notify(memory, event, "no_more_external_event_to_occur", (3, 1))
 
 
-def _notify(to: SchedulerState, event: model.Event, kind: str, since: Version) -> Iterable[e.Event]:
-    if to.version < since:
-        to.report.add(type(event).__name__, "", "this version has no such event: it is left out")
+def _notify(memory: SchedulerMemory, event: model.Event, kind: str, since: Version) -> Iterable[e.Event]:
+    if memory.version < since:
+        memory.lose(type(event).__name__, "", "this version has no such event: it is left out")
         return []
     return [e.Notify(event.timestamp, kind)]
 
 
 def _states(
-    to: SchedulerState, event: model.HostsPStateChangedEvent | model.HostsTurnedOnOffEvent
+    memory: SchedulerMemory, event: model.HostsPStateChangedEvent | model.HostsTurnedOnOffEvent
 ) -> Iterable[e.Event]:
     state = event.pstate if isinstance(event, model.HostsPStateChangedEvent) else event.state
     try:
-        to.pstates.update(dict.fromkeys(parse_hosts(event.host_ids), state))
+        memory.pstates.update(dict.fromkeys(parse_hosts(event.host_ids), state))
     except HostSetError:
-        to.report.add(type(event).__name__, "host_ids", "it is not a set of hosts: it is sent unchanged")
+        memory.lose(type(event).__name__, "host_ids", "it is not a set of hosts: it is sent unchanged")
     yield e.ResourceStateChanged(event.timestamp, event.host_ids, str(state))
 
 
-def _occurred(to: SchedulerState, event: model.ExternalEventOccurredEvent) -> Iterable[e.Event]:
+def _occurred(memory: SchedulerMemory, event: model.ExternalEventOccurredEvent) -> Iterable[e.Event]:
     text = event.external_event.data
-    machines = _machine_event(to, text)
-    if machines is not None and (to.version >= (3,) or to.options.machine_events):
+    machines = _machine_event(memory, text)
+    if machines is not None and (memory.version >= (3,) or memory.options.machine_events):
         kind, resources = machines
         yield e.Notify(event.timestamp, kind, extra=resources)
         return
@@ -338,26 +345,26 @@ def _occurred(to: SchedulerState, event: model.ExternalEventOccurredEvent) -> It
         found = None
     fields = found if isinstance(found, dict) else {"data": text}
     name = fields.pop("type", None)
-    if to.version < (3,):
-        to.report.add("ExternalEventOccurredEvent", "", "this version has no such event: it is left out")
+    if memory.version < (3,):
+        memory.lose("ExternalEventOccurredEvent", "", "this version has no such event: it is left out")
         return
     yield e.Notify(event.timestamp, name if isinstance(name, str) else "external_event", extra=fields)
 
 
-def _machine_event(to: SchedulerState, data: str) -> tuple[str, dict[str, Any]] | None:
+def _machine_event(memory: SchedulerMemory, data: str) -> tuple[str, dict[str, Any]] | None:
     """The type and the fields of the notification for hosts that fail or come back; None for all other events."""
     try:
         found = read_host_event(data)
     except InputError:
         return None
-    old = words.machine_event_to_old(found) if isinstance(found, HostEvent) else None
-    if found is not None and old is None and to.version >= (3,):
+    old = values.machine_event_to_old(found) if isinstance(found, HostEvent) else None
+    if found is not None and old is None and memory.version >= (3,):
         what = "hosts that are drained or promised have no older event: the scheduler gets the data as they are"
-        to.report.add("ExternalEventOccurredEvent", "", what)
+        memory.lose("ExternalEventOccurredEvent", "", what)
     return old
 
 
-EVENTS: Final[Mapping[type[model.Event], Callable[[SchedulerState, Any], Iterable[e.Event]]]] = {
+EVENTS: Final[Mapping[type[model.Event], Callable[[SchedulerMemory, Any], Iterable[e.Event]]]] = {
     model.SimulationBeginsEvent: _begins,
     model.JobSubmittedEvent: _submitted,
     model.JobCompletedEvent: _completed,
@@ -383,30 +390,30 @@ _SOON: Final = 5e-4
 _SPREAD: Final = model.PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 
 
-def _hosts(to: SchedulerState, text: str, event: str, field: str) -> str | None:
+def _hosts(memory: SchedulerMemory, text: str, event: str, field: str) -> str | None:
     try:
         return format_hosts(text)
     except HostSetError as error:
-        to.report.add(event, field, f"{error}: the event is left out")
+        memory.lose(event, field, f"{error}: the event is left out")
         return None
 
 
 # Jobs
 
 
-def _execute(to: SchedulerState, event: e.ExecuteJob, time: float) -> Iterable[model.Event]:
-    hosts = _hosts(to, event.alloc, "EXECUTE_JOB", "alloc")
+def _execute(memory: SchedulerMemory, event: e.ExecuteJob, time: float) -> Iterable[model.Event]:
+    hosts = _hosts(memory, event.alloc, "EXECUTE_JOB", "alloc")
     if hosts is None:
         return ()
     if event.additional_io_job is not None:
-        to.report.add(
+        memory.lose(
             "EXECUTE_JOB", "additional_io_job", "the current protocol cannot merge transfers into a job: it is left out"
         )
     placement: model.ExecutorPlacement = _SPREAD
     if event.mapping is not None:
         places = _mapping(event.mapping)
         if places is None:
-            to.report.add("EXECUTE_JOB", "mapping", "it maps no executors to places: the executors are spread")
+            memory.lose("EXECUTE_JOB", "mapping", "it maps no executors to places: the executors are spread")
         else:
             placement = model.CustomExecutorToHostMapping(places)
     storages = None
@@ -414,8 +421,8 @@ def _execute(to: SchedulerState, event: e.ExecuteJob, time: float) -> Iterable[m
         storages = tuple(
             model.StorageHost(name, host) for name, host in event.storage_mapping.items() if type(host) is int
         )
-    to.jobs[event.job_id] = "running"
-    to.allocations[event.job_id] = hosts
+    memory.jobs[event.job_id] = "running"
+    memory.allocations[event.job_id] = hosts
     allocation = model.AllocationPlacement(hosts, placement)
     said = model.ExecuteJobEvent(timestamp=time, job_id=event.job_id, allocation=allocation, storage_placement=storages)
     return (said,)
@@ -432,142 +439,150 @@ def _mapping(mapping: Mapping[str, Any]) -> tuple[int, ...] | None:
     return tuple(places[each] for each in sorted(places)) if sorted(places) == list(range(len(places))) else None
 
 
-def _reject(to: SchedulerState, event: e.RejectJob, time: float) -> Iterable[model.Event]:
-    to.jobs[event.job_id] = "ended"
+def _reject(memory: SchedulerMemory, event: e.RejectJob, time: float) -> Iterable[model.Event]:
+    memory.jobs[event.job_id] = "ended"
     yield model.RejectJobEvent(timestamp=time, job_id=event.job_id)
 
 
-def _kill(to: SchedulerState, event: e.KillJob, time: float) -> Iterable[model.Event]:
+def _kill(memory: SchedulerMemory, event: e.KillJob, time: float) -> Iterable[model.Event]:
     ids = tuple(dict.fromkeys(event.job_ids))
-    alive = tuple(job_id for job_id in ids if to.jobs.get(job_id, "running") == "running" and job_id not in to.killing)
+    alive = tuple(
+        job_id for job_id in ids if memory.jobs.get(job_id, "running") == "running" and job_id not in memory.killing
+    )
     if not alive:  # older Batsims acknowledge kills of jobs that have ended, or are being killed
-        to.report.add(
+        memory.lose(
             "KILL_JOB", "job_ids", "no such job runs: the bridge acknowledges it, and does not send it to Batsim"
         )
-        to.pending.append(e.JobKilled(to.now, ids, {} if to.version >= (1, 2) else None))
+        memory.pending.append(e.JobKilled(memory.now, ids, {} if memory.version >= (1, 2) else None))
         return
     if alive != ids:
-        to.report.add("KILL_JOB", "job_ids", "only running jobs are killed")
-    to.killing.update(dict.fromkeys(alive, 1))
+        memory.lose("KILL_JOB", "job_ids", "only running jobs are killed")
+    memory.killing.update(dict.fromkeys(alive, 1))
     yield model.KillJobsEvent(timestamp=time, job_ids=alive)
 
 
-def _change(to: SchedulerState, event: e.ChangeJobState, time: float) -> Iterable[model.Event]:
+def _change(memory: SchedulerMemory, event: e.ChangeJobState, time: float) -> Iterable[model.Event]:
     state, job_id = event.job_state, event.job_id
-    known = to.jobs.get(job_id)
+    known = memory.jobs.get(job_id)
     if state == "RUNNING" and known == "submitted":
-        to.jobs[job_id] = "faked"
-        to.report.add("CHANGE_JOB_STATE", "job_state", "RUNNING is kept: Batsim gets an event only when the job ends")
+        memory.jobs[job_id] = "faked"
+        memory.lose("CHANGE_JOB_STATE", "job_state", "RUNNING is kept: Batsim gets an event only when the job ends")
     elif known == "faked" and state.startswith("COMPLETED"):
-        to.jobs[job_id] = "ended"
-        to.report.add("CHANGE_JOB_STATE", "job_state", f"{state}: the job is rejected")
+        memory.jobs[job_id] = "ended"
+        memory.lose("CHANGE_JOB_STATE", "job_state", f"{state}: the job is rejected")
         yield model.RejectJobEvent(timestamp=time, job_id=job_id)
     elif known == "submitted" and state == "REJECTED":
-        to.jobs[job_id] = "ended"
+        memory.jobs[job_id] = "ended"
         yield model.RejectJobEvent(timestamp=time, job_id=job_id)
     elif known == "running" and state.startswith("COMPLETED"):
-        to.report.add("CHANGE_JOB_STATE", "job_state", f"{state}: the job is killed")
-        if job_id not in to.killing:
-            to.killing[job_id] = 1
+        memory.lose("CHANGE_JOB_STATE", "job_state", f"{state}: the job is killed")
+        if job_id not in memory.killing:
+            memory.killing[job_id] = 1
             yield model.KillJobsEvent(timestamp=time, job_ids=(job_id,))
     else:
-        to.report.add(
-            "CHANGE_JOB_STATE", "job_state", f"{state} does not exist in the current protocol: it is left out"
-        )
+        memory.lose("CHANGE_JOB_STATE", "job_state", f"{state} does not exist in the current protocol: it is left out")
 
 
 # Registration
 
 
-def _register(to: SchedulerState, event: e.SubmitJob | e.RegisterJob, time: float) -> Iterable[model.Event]:
+def _register(memory: SchedulerMemory, event: e.SubmitJob | e.RegisterJob, time: float) -> Iterable[model.Event]:
     job = event.job
     workload = event.job_id.partition("!")[0]
-    if job is None and to.store is not None:
-        job = to.store.job(event.job_id)
+    if job is None and memory.store is not None:
+        job = memory.store.job(event.job_id)
         if job is not None and job.profile is not None:
-            found = to.store.profile(f"{workload}!{job.profile}")
+            found = memory.store.profile(f"{workload}!{job.profile}")
             if found is not None:
-                yield from _profile(to, workload, job.profile, found, time)
+                yield from _profile(memory, workload, job.profile, found, time)
     if job is None:
-        to.report.add("REGISTER_JOB", "job", "its requests are neither in the message nor in Redis: it is left out")
+        memory.lose("REGISTER_JOB", "job", "its requests are neither in the message nor in Redis: it is left out")
         return
     inline = event.profile if isinstance(event, e.SubmitJob) else None
     if inline is not None and job.profile is not None:
-        yield from _profile(to, workload, job.profile, inline, time)
-    to.jobs[event.job_id] = "submitted"
-    yield model.RegisterJobEvent(timestamp=time, job_id=event.job_id, job=words.job_to_new(event.job_id, job))
+        yield from _profile(memory, workload, job.profile, inline, time)
+    memory.jobs[event.job_id] = "submitted"
+    yield model.RegisterJobEvent(timestamp=time, job_id=event.job_id, job=values.job_to_new(event.job_id, job))
 
 
 def _register_profile(
-    to: SchedulerState, event: e.SubmitProfile | e.RegisterProfile, time: float
+    memory: SchedulerMemory, event: e.SubmitProfile | e.RegisterProfile, time: float
 ) -> Iterable[model.Event]:
-    return _profile(to, event.workload_name, event.profile_name, event.profile, time)
+    return _profile(memory, event.workload_name, event.profile_name, event.profile, time)
 
 
-def _profile(to: SchedulerState, workload: str, name: str, profile: JobProfile, time: float) -> Iterable[model.Event]:
+def _profile(
+    memory: SchedulerMemory, workload: str, name: str, profile: JobProfile, time: float
+) -> Iterable[model.Event]:
     value = profile.value
     profile_id = f"{workload}!{name}"
     if value is None:
-        to.report.add(
+        memory.lose(
             "REGISTER_PROFILE",
             "profile",
             f"{shown(profile.type)} is not a type of the current protocol: it is left out",
         )
         return
     if profile.return_code:
-        to.report.add("REGISTER_PROFILE", "profile.ret", "jobs return 0")
-    if profile_id in to.registered:
+        memory.lose("REGISTER_PROFILE", "profile.ret", "jobs return 0")
+    if profile_id in memory.registered:
         return
-    to.registered.add(profile_id)
-    said = model.ProfileAndId(profile_id, words.full_profile(workload, value))
+    memory.registered.add(profile_id)
+    said = model.ProfileAndId(profile_id, values.full_profile(workload, value))
     yield model.RegisterProfileEvent(timestamp=time, profile=said)
 
 
-def _notified(to: SchedulerState, event: e.Notify, time: float) -> Iterable[model.Event]:
+def _notified(memory: SchedulerMemory, event: e.Notify, time: float) -> Iterable[model.Event]:
     """The current Batsim hears of the end of registration when no job is left: until then, it can be undone."""
     if event.type in ("submission_finished", "registration_finished"):
-        to.finishing = to.options.dynamic
+        memory.finishing = memory.options.dynamic
+        yield from _finish(memory, time)
     elif event.type in ("continue_submission", "continue_registration"):
-        to.finishing = False
+        memory.finishing = False
     else:
-        to.report.add("NOTIFY", "type", f"{shown(event.type)} does not exist in the current protocol: it is left out")
-    return ()
+        memory.lose("NOTIFY", "type", f"{shown(event.type)} does not exist in the current protocol: it is left out")
+
+
+def _finish(memory: SchedulerMemory, time: float) -> Iterable[model.Event]:
+    if memory.ends and not memory.finished:
+        memory.finished = True
+        yield model.FinishRegistrationEvent(timestamp=time)
 
 
 # Calls, hosts, energy
 
 
-def _call(to: SchedulerState, event: e.CallMeLater, time: float) -> Iterable[model.Event]:
-    name, when = to.name("call"), int(event.time * 1000 + 1e-6)
-    if when / 1000 > max(to.now, time) + _SOON:
-        to.calls[name] = event.time  # it comes at the millisecond before, and is reported as if it came then
+def _call(memory: SchedulerMemory, event: e.CallMeLater, time: float) -> Iterable[model.Event]:
+    name, when = memory.name("call"), int(event.time * 1000 + 1e-6)
+    if when / 1000 > max(memory.now, time) + _SOON:
+        memory.calls[name] = event.time  # it comes at the millisecond before, and is reported as if it came then
     else:
-        when = words.milliseconds(event.time)
+        when = values.milliseconds(event.time)
         if abs(when / 1000 - event.time) > 1e-9:
-            to.report.add("CALL_ME_LATER", "timestamp", "calls come at whole milliseconds: it comes up to one later")
+            memory.lose("CALL_ME_LATER", "timestamp", "calls come at whole milliseconds: it comes up to one later")
     trigger = model.OneShot(when, model.TimeUnit.Millisecond)
     if when % 1000 == 0:
         trigger = model.OneShot(when // 1000)
     yield model.CallMeLaterEvent(timestamp=time, call_me_later_id=name, when=trigger)
 
 
-def _set_state(to: SchedulerState, event: e.SetResourceState, time: float) -> Iterable[model.Event]:
-    hosts, state = _hosts(to, event.resources, "SET_RESOURCE_STATE", "resources"), integer(event.state)
+def _set_state(memory: SchedulerMemory, event: e.SetResourceState, time: float) -> Iterable[model.Event]:
+    hosts, state = _hosts(memory, event.resources, "SET_RESOURCE_STATE", "resources"), integer(event.state)
     if hosts is None:
         return
     if state is None or state < 0:
-        to.report.add("SET_RESOURCE_STATE", "state", f"{shown(event.state)} is not a power state: it is left out")
+        memory.lose("SET_RESOURCE_STATE", "state", f"{shown(event.state)} is not a power state: it is left out")
         return
     groups: dict[bool, list[int]] = {}
     for host in parse_hosts(hosts):
-        if state in to.passing.get(host, ()):
-            to.report.add("SET_RESOURCE_STATE", "state", "a host has this state only while it changes: nothing is done")
+        if state in memory.passing.get(host, ()):
+            memory.lose("SET_RESOURCE_STATE", "state", "a host has this state only while it changes: nothing is done")
             continue
-        sleeps = to.asleep.get(host, frozenset())
-        groups.setdefault((to.pstates.get(host, 0) in sleeps) != (state in sleeps), []).append(host)
-        to.pstates[host] = state
+        sleeps = memory.asleep.get(host, frozenset())
+        groups.setdefault((memory.pstates.get(host, 0) in sleeps) != (state in sleeps), []).append(host)
+        memory.pstates[host] = state
     if len(groups) > 1:
-        to.report.add(
+        memory.lose(
             "SET_RESOURCE_STATE", "resources", "some are switched, some are not: it is sent and reported in two events"
         )
     for switches, members in groups.items():
@@ -577,18 +592,18 @@ def _set_state(to: SchedulerState, event: e.SetResourceState, time: float) -> It
             yield model.ChangeHostsPStateEvent(timestamp=time, host_ids=members, pstate=state)
 
 
-def _query(to: SchedulerState, event: e.Query | e.QueryRequest, time: float) -> Iterable[model.Event]:
+def _query(memory: SchedulerMemory, event: e.Query | e.QueryRequest, time: float) -> Iterable[model.Event]:
     requests = event.requests
     wrapped = requests.get("requests")
     for name in wrapped if isinstance(wrapped, dict) else requests:
         if name != "consumed_energy":
-            to.report.add("QUERY", f"requests.{name}", "the current protocol has no such question: it is left out")
+            memory.lose("QUERY", f"requests.{name}", "the current protocol has no such question: it is left out")
             continue
-        to.report.add("QUERY", "requests.consumed_energy", "a probe measures it, and answers some milliseconds later")
+        memory.lose("QUERY", "requests.consumed_energy", "a probe measures it, and answers some milliseconds later")
         yield model.CreateProbeEvent(
             timestamp=time,
-            probe_id=to.name("energy"),
-            resources=model.HostResources(to.hosts),
+            probe_id=memory.name("energy"),
+            resources=model.HostResources(memory.hosts),
             data_accumulation_strategy=model.ProbeDataAccumulation(),
             measurement_triggering_policy=model.Periodic(
                 1, time_unit=model.TimeUnit.Millisecond, mode=model.FinitePeriodNumber(1)
@@ -597,7 +612,7 @@ def _query(to: SchedulerState, event: e.Query | e.QueryRequest, time: float) -> 
         )
 
 
-DECISIONS: Final[Mapping[type[e.Event], Callable[[SchedulerState, Any, float], Iterable[model.Event]]]] = {
+DECISIONS: Final[Mapping[type[e.Event], Callable[[SchedulerMemory, Any, float], Iterable[model.Event]]]] = {
     e.ExecuteJob: _execute,
     e.RejectJob: _reject,
     e.KillJob: _kill,
@@ -633,7 +648,7 @@ class ToOldScheduler:
     def __init__(
         self, version: str | Version = "4.2", options: Options = NO_OPTIONS, store: JobStore | None = None
     ) -> None:
-        self._memory = SchedulerState(version, options, store)
+        self._memory = SchedulerMemory(version, options, store)
 
     @property
     def version(self) -> Version:
@@ -677,7 +692,7 @@ class ToOldScheduler:
         for event in message.events:
             tell = EVENTS.get(type(event))
             if tell is None:
-                memory.report.add(type(event).__name__, "", "it is not sent to the scheduler")
+                memory.lose(type(event).__name__, "", "it is not sent to the scheduler")
             else:
                 said.extend(tell(memory, event))
         if not said:
@@ -703,14 +718,12 @@ class ToOldScheduler:
             decide = DECISIONS.get(type(event))
             if decide is None:
                 kind = event.type if isinstance(event, e.OtherEvent) else type(event).__name__
-                memory.report.add(kind, "", "the current protocol has no such event: it is left out")
+                memory.lose(kind, "", "the current protocol has no such event: it is left out")
             else:
                 time = event.timestamp
                 replies.extend(decide(memory, event, time if 0 <= time <= now else min(max(time, 0.0), now)))
-        if memory.ends and not memory.finished:
-            memory.finished = True
-            replies.append(model.FinishRegistrationEvent(timestamp=now))
-        elif memory.pending and not memory.wakes:  # no other event would cause a message for it
+        replies.extend(_finish(memory, now))
+        if memory.pending and not memory.wakes and not memory.ends:  # no other event would cause a message for it
             replies.append(memory.call_at(0, now))
             memory.wakes = True
         if len(replies) > 1:

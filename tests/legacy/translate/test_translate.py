@@ -26,8 +26,8 @@ from batprotocol.legacy import json_events as e
 from batprotocol.legacy.bridge import CheckedScheduler
 from batprotocol.legacy.conversation import Conversation
 from batprotocol.legacy.json.values import Job, JobProfile
-from batprotocol.legacy.text import runtime as as_json
-from batprotocol.legacy.text import wire as text_codec
+from batprotocol.legacy.text import wire as text_wire
+from batprotocol.legacy.text.runtime import from_json, to_json
 from batprotocol.legacy.translate import Options, ToOldBatsim, ToOldScheduler
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
@@ -78,9 +78,9 @@ class Through:
     def carried(self, message: e.Message, from_batsim: bool) -> e.Message:
         """The message as the other side reads it, judged by the rules of its Batsim."""
         if self.text:
-            said, left = as_json.from_json(message)
+            said, left = from_json(message)
             assert all(isinstance(event, e.Notify) for event in left)
-            read = as_json.to_json(text_codec.decode(text_codec.encode(said)))
+            read = to_json(text_wire.decode(text_wire.encode(said)))
             begins = [event for event in message.events if isinstance(event, e.SimulationBegins)]
             events = [event for event in read.events if not isinstance(event, e.SimulationBegins)]
             return e.Message(read.now, (*begins, *events))

@@ -12,7 +12,7 @@ from typing import Any, Final
 from batprotocol import model
 from batprotocol.legacy.json.events import EVENTS as OLD_EVENTS
 from batprotocol.legacy.json.events import VERSIONS, EventVersions, Notify, Version, version_of, written
-from batprotocol.legacy.text import runtime as as_json
+from batprotocol.legacy.text import runtime as text_runtime
 from batprotocol.legacy.text.wire import BY_VALUE, Stamp
 from batprotocol.legacy.translate import ToOldScheduler, old_batsim, old_scheduler
 from batprotocol.schemas.commands.told import meanings
@@ -96,7 +96,7 @@ def _text_names(name: str) -> list[str]:
 def _said_as_json() -> Mapping[str, set[tuple[str, str]]]:
     """By the name of an event of text, the same event in JSON: the cases of the translation."""
     found: dict[str, set[tuple[str, str]]] = {}
-    tree = ast.parse(inspect.getsource(as_json))
+    tree = ast.parse(inspect.getsource(text_runtime))
     for case in (each for each in ast.walk(tree) if isinstance(each, ast.match_case)):
         if isinstance(case.pattern, ast.MatchClass) and isinstance(case.pattern.cls, ast.Attribute):
             made = [each for part in case.body for each in ast.walk(part) if isinstance(each, ast.Attribute)]
