@@ -14,7 +14,7 @@ from typing import Final
 from batprotocol.errors import InputError, shown
 from batprotocol.model import Host
 from batprotocol.workloads.requests import read_request
-from batprotocol.workloads.requests.keys import HOST_KEYS, JOB_KEYS, Key
+from batprotocol.workloads.requests.keys import HOST_KEYS, JOB_KEYS, RequestKey
 
 __all__ = ["UnknownKeys"]
 
@@ -83,7 +83,7 @@ def _meant_by(key: str, *, for_jobs: bool) -> str | None:
     return known[near[0]] if near else None
 
 
-def _words_of(keys: Mapping[str, Key]) -> dict[str, str]:
+def _words_of(keys: Mapping[str, RequestKey]) -> dict[str, str]:
     """The keys by their names, and by the names that Slurm has for them."""
     known = {name: name for name in keys}
     for name, key in keys.items():

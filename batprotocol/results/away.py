@@ -15,7 +15,7 @@ from batprotocol.model.hosts import parse_hosts
 from batprotocol.workloads.events import ExternalEventList
 from batprotocol.workloads.host_events import HostChange, HostEvent, HostStates, Window, read_host_event
 
-__all__ = ["Away", "TimedHostEvent", "away_hosts", "host_events_of"]
+__all__ = ["HostDowntime", "TimedHostEvent", "host_downtime", "host_events_of"]
 
 TimedHostEvent: TypeAlias = tuple[float, HostEvent | Window]
 """The time of an event in seconds, and the event."""
@@ -44,7 +44,7 @@ _CLOSES: Final = {_BEGIN: _table(0, _CLOSED), _END: _table(_CLOSED, 0)}
 _IS_UNABLE: Final = bytes(bool(state & _UNABLE) for state in range(256))
 
 
-class Away(NamedTuple):
+class HostDowntime(NamedTuple):
     """The hosts that were away.
 
     Attributes:
@@ -94,9 +94,9 @@ def _timestamp(event: tuple[float, str, str]) -> float:
     return event[0]
 
 
-def away_hosts(
+def host_downtime(
     events: Iterable[TimedHostEvent], host_count: int, killed: Mapping[str, tuple[float, str]] | None = None
-) -> Away:
+) -> HostDowntime:
     """The hosts that were away, by events.
 
     Args:
@@ -104,24 +104,24 @@ def away_hosts(
         host_count: the number of hosts.
         killed: the time of the end, and the hosts, of each killed job by its name.
     """
-    happening: list[tuple[float, int, int, object]] = []
+    changes: list[tuple[float, int, int, object]] = []
     known = HostStates(host_count)
     for time, event in events:
         try:
             known.take(time, event)
         except InputError:
             continue
-        place = len(happening)
+        place = len(changes)
         if isinstance(event, HostEvent):
-            happening.append((time, _CHANGE, place, event))
+            changes.append((time, _CHANGE, place, event))
         elif event.is_closed:
-            happening += [(event.begin, _BEGIN, place, event), (event.end, _END, place, event)]
-    happening += [(end + _ROUNDED, _LOOK, 0, name) for name, (end, _) in (killed or {}).items()] if happening else []
-    happening.sort(key=_moment)
+            changes += [(event.begin, _BEGIN, place, event), (event.end, _END, place, event)]
+    changes += [(end + _ROUNDED, _LOOK, 0, name) for name, (end, _) in (killed or {}).items()] if changes else []
+    changes.sort(key=_order)
     states = bytearray(host_count)
     steps: list[tuple[float, int, int]] = [(-math.inf, 0, 0)]
     victims = set()
-    for time, kind, _, what in happening:
+    for time, kind, _, what in changes:
         if kind == _LOOK:
             assert killed is not None
             assert isinstance(what, str)
@@ -140,8 +140,8 @@ def away_hosts(
         if steps[-1][0] == time:
             steps.pop()
         steps.append((time, away, unable))
-    return Away(steps, frozenset(victims))
+    return HostDowntime(steps, frozenset(victims))
 
 
-def _moment(happening: tuple[float, int, int, object]) -> tuple[float, int, int]:
-    return happening[:3]
+def _order(changes: tuple[float, int, int, object]) -> tuple[float, int, int]:
+    return changes[:3]

@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from batprotocol.results.away import TimedHostEvent, away_hosts
-from batprotocol.results.times import JobTimes, SeenJobs, WholeJob, overlap, whole_jobs
+from batprotocol.results.away import TimedHostEvent, host_downtime
+from batprotocol.results.times import JobTimes, RunRows, WholeJob, overlap, whole_jobs
 from batprotocol.workloads.requests import Attempt
 
-__all__ = ["FailureMetrics", "Followed", "followed"]
+__all__ = ["FailureMetrics", "JoinedRun", "joined_run"]
 
 
 _OWN_ENDS: Final = ("completed", "walltime")
@@ -53,7 +53,7 @@ class FailureMetrics(msgspec.Struct, frozen=True, kw_only=True):
     nb_given_up: int
 
 
-class _Fate(NamedTuple):
+class _AttemptEnd(NamedTuple):
     """The end of an attempt: whether it was interrupted, and its seconds of lost work and of checkpoints."""
 
     interrupted: bool = False
@@ -62,21 +62,21 @@ class _Fate(NamedTuple):
     runs_again: bool = False
 
 
-class Followed(NamedTuple):
+class JoinedRun(NamedTuple):
     """The jobs of a run, with all their attempts.
 
     Attributes:
         whole: the jobs.
         jobs: the data of those that ran.
         rejected: the submission times of those that did not.
-        fates: the ends of the attempts, by their names; the others were not interrupted.
+        attempt_ends: the ends of the attempts, by their names; the others were not interrupted.
         events: the events of hosts.
     """
 
     whole: Sequence[WholeJob]
     jobs: list[JobTimes]
     rejected: list[float]
-    fates: Mapping[str, _Fate]
+    attempt_ends: Mapping[str, _AttemptEnd]
     events: Sequence[TimedHostEvent]
 
     def attempts_of(self, jobs: Iterable[JobTimes]) -> list[JobTimes]:
@@ -99,7 +99,7 @@ class Followed(NamedTuple):
         capacity = hosts * (end - begin)
         ran, lost, repeated, checkpoints, seconds = self._sums(running, begin, end)
         interrupted = sum(
-            begin < job.finish <= end and self.fates.get(job.name, _Fate()).interrupted for job in running
+            begin < job.finish <= end and self.attempt_ends.get(job.name, _AttemptEnd()).interrupted for job in running
         )
         known = [availability(self.events, hosts, begin, end)] if self.events and capacity > 0 else []
         possible = capacity - (known[0][2] if known else 0.0)
@@ -114,7 +114,7 @@ class Followed(NamedTuple):
             nb_interruptions=interrupted,
             mean_time_to_interrupt=seconds / interrupted if interrupted else math.nan,
             nb_given_up=sum(
-                self.fates.get(job.attempts[-1].name, _Fate()).interrupted
+                self.attempt_ends.get(job.attempts[-1].name, _AttemptEnd()).interrupted
                 for job in self.whole
                 if job.attempts and job.name in names
             ),
@@ -139,23 +139,23 @@ class Followed(NamedTuple):
         """Of each attempt in this time: host-seconds, those lost, repeated and for checkpoints, and its seconds."""
         yield 0.0, 0.0, 0.0, 0.0, 0.0
         for job in running:
-            fate = self.fates.get(job.name, _Fate())
+            ended = self.attempt_ends.get(job.name, _AttemptEnd())
             time = job.finish - job.start
             inside = overlap(job.start, job.finish, begin, end)
-            lost = overlap(job.finish - fate.lost, job.finish, begin, end) * job.hosts
+            lost = overlap(job.finish - ended.lost, job.finish, begin, end) * job.hosts
             part = inside / time if time > 0 else 0.0
-            checkpoints = fate.checkpoints * part * job.hosts
-            yield inside * job.hosts, lost, lost if fate.runs_again else 0.0, checkpoints, inside
+            checkpoints = ended.checkpoints * part * job.hosts
+            yield inside * job.hosts, lost, lost if ended.runs_again else 0.0, checkpoints, inside
 
 
 def availability(events: Iterable[TimedHostEvent], hosts: int, begin: float, end: float) -> tuple[float, float, float]:
     """The share of host-seconds and of time without a host away, and the host-seconds in which no job could run."""
-    away = away_hosts(events, hosts)
+    away = host_downtime(events, hosts)
     area, unable = away.area(begin, end)
     return 1 - area / (hosts * (end - begin)), away.complete(begin, end) / (end - begin), unable
 
 
-def followed(seen: SeenJobs, attempts: Iterable[Attempt], events: Iterable[TimedHostEvent], hosts: int) -> Followed:
+def joined_run(seen: RunRows, attempts: Iterable[Attempt], events: Iterable[TimedHostEvent], hosts: int) -> JoinedRun:
     """Join the attempts of each job.
 
     Args:
@@ -171,9 +171,9 @@ def followed(seen: SeenJobs, attempts: Iterable[Attempt], events: Iterable[Timed
     whole = whole_jobs(seen, {each.job_id: each.first_id for each in records.values()})
     victims: frozenset[str] = frozenset()
     if not records and timed and seen.killed:
-        ends = {job.name: (job.finish, seen.killed[job.name]) for job in seen.jobs if job.name in seen.killed}
-        victims = away_hosts(timed, hosts, ends).victims
-    fates: dict[str, _Fate] = {}
+        killed_at = {job.name: (job.finish, seen.killed[job.name]) for job in seen.jobs if job.name in seen.killed}
+        victims = host_downtime(timed, hosts, killed_at).victims
+    attempt_ends: dict[str, _AttemptEnd] = {}
     for job in whole:
         last = len(job.attempts) - 1
         for number, attempt in enumerate(job.attempts):
@@ -181,15 +181,17 @@ def followed(seen: SeenJobs, attempts: Iterable[Attempt], events: Iterable[Timed
             again = number < last
             if record is not None:
                 is_interrupted = record.end not in _OWN_ENDS
-                fates[name] = _Fate(is_interrupted, record.lost, record.checkpoints + record.restart, again)
+                attempt_ends[name] = _AttemptEnd(
+                    is_interrupted, record.lost, record.checkpoints + record.restart, again
+                )
             elif not records and name in seen.killed and (last or name in victims):
                 goes_on = again and job.attempts[number + 1].name in seen.continued
-                fates[name] = _Fate(True, 0.0 if goes_on else attempt.finish - attempt.start, 0.0, again)
-    repeated = {name: fate.lost for name, fate in fates.items() if fate.runs_again}
-    return Followed(
+                attempt_ends[name] = _AttemptEnd(True, 0.0 if goes_on else attempt.finish - attempt.start, 0.0, again)
+    repeated = {name: each.lost for name, each in attempt_ends.items() if each.runs_again}
+    return JoinedRun(
         whole,
         [job.times(repeated) for job in whole if job.attempts],
         [job.submission for job in whole if not job.attempts],
-        fates,
+        attempt_ends,
         timed,
     )

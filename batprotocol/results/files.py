@@ -45,7 +45,7 @@ _SUCCESS: Final = FinalJobState.COMPLETED_SUCCESSFULLY
 _BUFFER: Final = 1 << 16
 
 
-class _Table:
+class _ResultTable:
     """A file of lines. It is only open while lines are written, so it can be pickled, and continues where it was."""
 
     def __init__(self, path: str, header: str) -> None:
@@ -120,13 +120,13 @@ class ResultFiles(Observer):
             os.makedirs(folder, exist_ok=True)
         self._statistics = statistics or Statistics()
         self._owns_statistics = statistics is None
-        self._jobs = _Table(f"{prefix}jobs.csv", _JOBS)
-        self._machine_states = _Table(f"{prefix}machine_states.csv", _MACHINE_STATES) if machine_states else None
-        self._pstate_changes = _Table(f"{prefix}pstate_changes.csv", _PSTATE_CHANGES) if pstate_changes else None
-        self._energy = _Table(f"{prefix}consumed_energy.csv", _CONSUMED_ENERGY) if energy else None
+        self._jobs = _ResultTable(f"{prefix}jobs.csv", _JOBS)
+        self._machine_states = _ResultTable(f"{prefix}machine_states.csv", _MACHINE_STATES) if machine_states else None
+        self._pstate_changes = _ResultTable(f"{prefix}pstate_changes.csv", _PSTATE_CHANGES) if pstate_changes else None
+        self._energy = _ResultTable(f"{prefix}consumed_energy.csv", _CONSUMED_ENERGY) if energy else None
 
     @property
-    def _tables(self) -> Iterable[_Table]:
+    def _tables(self) -> Iterable[_ResultTable]:
         tables = (self._jobs, self._machine_states, self._pstate_changes, self._energy)
         return [table for table in tables if table is not None]
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from batprotocol.errors import InputError, shown
 from batprotocol.results.catalogue import TAU
 from batprotocol.results.electricity import CoreTimes, Electricity, power_of_jobs
-from batprotocol.results.failures import followed
+from batprotocol.results.failures import joined_run
 from batprotocol.results.metrics import (
     MeasuredRun,
     Metrics,
@@ -26,8 +26,8 @@ from batprotocol.results.metrics import (
 )
 from batprotocol.results.observing import JobRow
 from batprotocol.results.own import OwnMetric, own_metrics
-from batprotocol.results.times import JobTimes, MeasuredTime, SeenJobs, WholeJob
-from batprotocol.results.usage import Usage
+from batprotocol.results.times import JobTimes, MeasuredTime, RunRows, WholeJob
+from batprotocol.results.usage import HostUse
 from batprotocol.workloads.requests import Allocated, Attempt, Request, read_request
 from batprotocol.workloads.requests.fitting import needs_of
 from batprotocol.workloads.workload import Workload
@@ -194,9 +194,9 @@ def grouped(
         raise InputError(f"expected one of {', '.join(GROUPINGS)}, got {shown(by)}")
     expect_usable(hosts, tau, warm_up, cool_down)
     every, chosen, labels = list(rows), own_metrics(own), groups.get(by, {})
-    seen = SeenJobs(every)
+    seen = RunRows(every)
     if seen.runs_again:
-        joined = followed(seen, attempts, (), hosts)
+        joined = joined_run(seen, attempts, (), hosts)
         whole, jobs, rejected = joined.whole, joined.jobs, joined.rejected
     else:
         joined = None
@@ -207,7 +207,7 @@ def grouped(
     begin, end = counting.of([job for job in jobs if counting.has(job.submission)])
     time = MeasuredTime(begin, end, counting.is_window)
     taken_hosts = list(allocations)
-    usage = Usage.of(seen.jobs, taken_hosts)
+    usage = HostUse.of(seen.jobs, taken_hosts)
     idle = _Idle(usage.changes([job.within(begin, end) for job in seen.jobs]), hosts, begin, end)
     taken = CoreTimes.of(cores, hosts, taken_hosts)
     has_energy = any(job.joules is not None for job in seen.jobs)
@@ -234,7 +234,7 @@ def grouped(
     return found
 
 
-class _Part:
+class _JobGroup:
     """The jobs of a group: those that ran, all times that they ran, the others, and all rows."""
 
     def __init__(self) -> None:
@@ -250,16 +250,16 @@ def _parts(
     jobs: Mapping[str, JobTimes],
     by: str,
     labels: Mapping[str, str],
-) -> dict[str, _Part]:
+) -> dict[str, _JobGroup]:
     """The groups of jobs by their names. A job that ran several times is in the group of its first run."""
     own = {f"{row.workload_name}!{row.job_id}": row for row in rows}
-    found: dict[str, _Part] = {}
+    found: dict[str, _JobGroup] = {}
     for job in whole:
         names = [attempt.name for attempt in job.attempts] or [job.name]
         label = next((labels[name] for name in (*names, job.name) if name in labels), None)
         if label is None:
             label = size_class(own[names[0]].requested_number_of_resources) if by == "size" else _NOBODY
-        part = found.setdefault(label, _Part())
+        part = found.setdefault(label, _JobGroup())
         part.rows += [own[name] for name in names]
         if job.attempts:
             part.jobs.append(jobs[job.name])

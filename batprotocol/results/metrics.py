@@ -19,11 +19,11 @@ from batprotocol.errors import InputError, shown
 from batprotocol.results.away import TimedHostEvent
 from batprotocol.results.catalogue import CLASSES, TAU, flat
 from batprotocol.results.electricity import CoreTimes, Electricity, PowerMetrics, power_of_machine
-from batprotocol.results.failures import FailureMetrics, followed
+from batprotocol.results.failures import FailureMetrics, joined_run
 from batprotocol.results.observing import JobRow
 from batprotocol.results.own import OwnMetric, own_metrics
-from batprotocol.results.times import JobTimes, MeasuredTime, SeenJobs
-from batprotocol.results.usage import Counted, Usage, share_of_time
+from batprotocol.results.times import JobTimes, MeasuredTime, RunRows
+from batprotocol.results.usage import Counted, HostUse, share_of_time
 from batprotocol.workloads.requests import Allocated, Attempt
 
 __all__ = [
@@ -247,16 +247,16 @@ def measured(
         raise InputError(f"expected a measured time that begins before it ends, got {shown((begin, end))}")
     chosen = own_metrics(own)
     every = list(rows) if chosen else []
-    seen = SeenJobs(every if chosen else rows)
+    seen = RunRows(every if chosen else rows)
     running, jobs, rejected, joined = seen.jobs, seen.jobs, [time for time, _ in seen.rejected], None
     records, timed = list(attempts), list(events)
     if seen.runs_again or records or timed:
-        joined = followed(seen, records, timed, hosts)
+        joined = joined_run(seen, records, timed, hosts)
         jobs, rejected = joined.jobs, joined.rejected
     time = MeasuredTime.between(jobs, rejected, warm_up, cool_down).within(begin, end)
     counted = jobs if time.is_whole else [job for job in jobs if time.has(job.submission)]
     taken_hosts = list(allocations)
-    usage = Usage.of(running, taken_hosts)
+    usage = HostUse.of(running, taken_hosts)
     classes: dict[str, Metrics] = {}
     if wide is not None and long is not None:
         for name in CLASSES:
@@ -336,7 +336,7 @@ def metrics_of(
     hosts: int,
     tau: float,
     users: Mapping[str, object] | None,
-    usage: Usage,
+    usage: HostUse,
     ending: Sequence[JobTimes] | None = None,
 ) -> Metrics:
     """The metrics of these jobs, on a machine where others ran, too.

@@ -10,7 +10,7 @@ from batprotocol.results.extended import Pair, difference, plus
 from batprotocol.results.metrics import bounded_slowdown
 from batprotocol.results.observing import JobRow, Observer, Totals
 from batprotocol.results.series import StepSeries
-from batprotocol.workloads.requests.lives import WORKLOAD
+from batprotocol.workloads.requests.lives import RERUN_WORKLOAD
 
 __all__ = ["Statistics"]
 
@@ -69,7 +69,7 @@ class Statistics(Observer):
         self.totals: Totals | None = None
 
     def job_ended(self, row: JobRow) -> None:
-        if row.workload_name == WORKLOAD:
+        if row.workload_name == RERUN_WORKLOAD:
             self.runs_again = True
         self.counts[row.final_state] += 1
         submission, start = row.submission_time, row.starting_time

@@ -15,9 +15,9 @@ from batprotocol.model import FinalJobState
 from batprotocol.results.extended import SHORTEST
 from batprotocol.results.observing import JobRow
 from batprotocol.workloads.requests import Attempt
-from batprotocol.workloads.requests.lives import WORKLOAD, former_life
+from batprotocol.workloads.requests.lives import RERUN_WORKLOAD, submitted_id
 
-__all__ = ["JobTimes", "MeasuredTime", "SeenJobs", "WholeJob", "joined_rows", "overlap", "whole_jobs"]
+__all__ = ["JobTimes", "MeasuredTime", "RunRows", "WholeJob", "joined_rows", "overlap", "whole_jobs"]
 
 
 def overlap(first: float, last: float, begin: float, end: float) -> float:
@@ -85,7 +85,7 @@ class JobTimes(NamedTuple):
         return JobTimes(submission, start, finish, self.hosts, self.name, allocated=self.allocated)
 
 
-class SeenJobs:
+class RunRows:
     """The rows of a run, as metrics need them.
 
     Attributes:
@@ -110,9 +110,9 @@ class SeenJobs:
                 self.jobs.append(job)
                 if row.final_state is FinalJobState.COMPLETED_KILLED:
                     self.killed[job.name] = row.allocated_resources
-            if row.workload_name == WORKLOAD:
-                name = f"{WORKLOAD}!{row.job_id}"
-                self.runs_again |= former_life(name) is not None
+            if row.workload_name == RERUN_WORKLOAD:
+                name = f"{RERUN_WORKLOAD}!{row.job_id}"
+                self.runs_again |= submitted_id(name) is not None
                 if row.profile == name:
                     self.continued.add(name)
 
@@ -145,7 +145,7 @@ class WholeJob(NamedTuple):
         return JobTimes(self.submission, first.start, last.finish, last.hosts, self.name, paused, again)
 
 
-def whole_jobs(seen: SeenJobs, first_ids: Mapping[str, str]) -> list[WholeJob]:
+def whole_jobs(seen: RunRows, first_ids: Mapping[str, str]) -> list[WholeJob]:
     """The jobs of a run, in the order of their first rows: rows of a job that ran several times are one.
 
     Args:
@@ -156,17 +156,17 @@ def whole_jobs(seen: SeenJobs, first_ids: Mapping[str, str]) -> list[WholeJob]:
     submitted = {name: time for time, name in seen.rejected}
     submitted.update((job.name, job.submission) for job in seen.jobs)
     found: dict[str, list[tuple[int, str]]] = {}
-    flat = {name.replace("!", "-"): name for name in reversed(submitted) if former_life(name) is None}
+    flat = {name.replace("!", "-"): name for name in reversed(submitted) if submitted_id(name) is None}
     ran = {job.name: job for job in seen.jobs}
     for name in submitted:
-        life = former_life(name)
+        rerun = submitted_id(name)
         first = first_ids.get(name)
         if first is None:
-            first = name if life is None else flat.get(life[0], life[0])
-        found.setdefault(first, []).append((0 if life is None else life[1], name))
+            first = name if rerun is None else flat.get(rerun[0], rerun[0])
+        found.setdefault(first, []).append((0 if rerun is None else rerun[1], name))
     whole = []
-    for first, lives in found.items():
-        names = [name for _, name in sorted(lives)]
+    for first, runs in found.items():
+        names = [name for _, name in sorted(runs)]
         attempts = [ran[name] for name in names if name in ran]
         submission = min(submitted[name] for name in names)
         whole.append(WholeJob(first if first in submitted else names[0], submission, attempts))
@@ -183,7 +183,7 @@ def joined_rows(rows: Iterable[JobRow], attempts: Iterable[Attempt] = ()) -> lis
         attempts: the attempts as the scheduler reports them; empty: jobs are joined by their ids.
     """
     every = list(rows)
-    seen = SeenJobs(every)
+    seen = RunRows(every)
     if not seen.runs_again:
         return every
     by_name = {f"{row.workload_name}!{row.job_id}": row for row in every}

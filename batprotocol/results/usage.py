@@ -17,7 +17,7 @@ import msgspec
 
 from batprotocol.results.observing import JobRow
 from batprotocol.results.series import StepSeries
-from batprotocol.results.times import JobTimes, SeenJobs
+from batprotocol.results.times import JobTimes, RunRows
 from batprotocol.workloads.requests import Allocated
 from batprotocol.workloads.requests.usage import busy_hosts, share_hosts
 
@@ -25,9 +25,9 @@ __all__ = [
     "COUNTED",
     "RESOURCES",
     "Counted",
+    "HostUse",
     "Resource",
     "SharedUse",
-    "Usage",
     "share_of_time",
     "stays_of",
     "use_of_resources",
@@ -50,7 +50,7 @@ COUNTED: Final[Mapping[Counted, str]] = {
 """The units that are counted, with the end of a sentence that says so."""
 
 
-class Usage(msgspec.Struct, frozen=True):
+class HostUse(msgspec.Struct, frozen=True):
     """The hosts that jobs use.
 
     Args:
@@ -64,7 +64,7 @@ class Usage(msgspec.Struct, frozen=True):
     shares: Mapping[Resource, Mapping[str, float]] = {}
 
     @classmethod
-    def of(cls, jobs: Iterable[JobTimes], allocations: Iterable[Allocated] = ()) -> Usage:
+    def of(cls, jobs: Iterable[JobTimes], allocations: Iterable[Allocated] = ()) -> HostUse:
         """What is counted in a run.
 
         Args:
@@ -72,11 +72,11 @@ class Usage(msgspec.Struct, frozen=True):
             allocations: the amounts that jobs took of shared hosts, as far as they are known.
 
         >>> jobs = [JobTimes(0.0, 0.0, 9.0, 1, f"w0!{number}", allocated="0") for number in range(2)]
-        >>> Usage.of(jobs).counted, Usage.of(jobs[:1]).counted
+        >>> HostUse.of(jobs).counted, HostUse.of(jobs[:1]).counted
         ('shared hosts', 'hosts')
         >>> taken = [Allocated(job_id=each.name, first_id=each.name, starting_time=0.0, hosts="0", cores=1, held=0.25)
         ...          for each in jobs]
-        >>> Usage.of(jobs, taken).area(jobs)
+        >>> HostUse.of(jobs, taken).area(jobs)
         4.5
         """
         taken = list(allocations)
@@ -112,7 +112,7 @@ class Usage(msgspec.Struct, frozen=True):
 
         >>> job = JobTimes(0.0, 0.0, 8.0, 1, "w0!1")
         >>> taken = Allocated(job_id="w0!1", first_id="w0!1", starting_time=0.0, hosts="0", cores=1, gpu_share=0.25)
-        >>> use = Usage.of([job], [taken])
+        >>> use = HostUse.of([job], [taken])
         >>> use.seconds("gpu", [job]), use.seconds("memory", [job])
         (2.0, None)
         """
@@ -192,8 +192,8 @@ def use_of_resources(
     """
     if span <= 0 or all(each.memory_share is None and each.gpu_share is None for each in allocations):
         return {}
-    jobs = SeenJobs(rows()).jobs
-    usage = Usage.of(jobs, allocations)
+    jobs = RunRows(rows()).jobs
+    usage = HostUse.of(jobs, allocations)
     return {each: share_of_time(usage.seconds(each, jobs), span) for each in RESOURCES}
 
 
@@ -205,7 +205,7 @@ def stays_of(jobs: Iterable[JobTimes]) -> Iterable[tuple[float, float, str]]:
 class SharedUse(NamedTuple):
     """The use of a machine whose hosts jobs share: what is counted, host-seconds, and hosts in use over time."""
 
-    usage: Usage
+    usage: HostUse
     area: float
     work: float
     series: StepSeries
@@ -213,8 +213,8 @@ class SharedUse(NamedTuple):
     @classmethod
     def of(cls, rows: Iterable[JobRow], allocations: Iterable[Allocated]) -> SharedUse | None:
         """That of these jobs; None if they do not share hosts."""
-        jobs = SeenJobs(rows).jobs
-        usage = Usage.of(jobs, allocations)
+        jobs = RunRows(rows).jobs
+        usage = HostUse.of(jobs, allocations)
         if usage.counted == "hosts":
             return None
         series, busy, last = StepSeries(), 0.0, 0.0

@@ -31,7 +31,7 @@ from batprotocol.workloads.outages import (
     parse_law,
     read_host_events,
 )
-from batprotocol.workloads.outages.merging import merged
+from batprotocol.workloads.outages.merging import merged_outages
 
 __all__ = [
     "REPAIR",
@@ -188,7 +188,7 @@ def _fitting(events: ExternalEventList, failures: ExternalEventList, hosts: int)
                 found.append((end, frozen_hosts(host), False))
     found.sort(key=_time)
     return ExternalEventList.of(
-        ((time, event.to_data()) for time, event in merged(found, hosts)), name=failures.name, corrected=True
+        ((time, event.to_data()) for time, event in merged_outages(found, hosts)), name=failures.name, corrected=True
     )
 
 

@@ -15,7 +15,7 @@ from typing import Final
 from batprotocol._util.deprecation import old_arguments, old_names
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
-from batprotocol.workloads.columns import JobColumns, JobRecord
+from batprotocol.workloads.columns import JobColumns, StoredJob
 from batprotocol.workloads.workload import Workload
 
 __all__ = [
@@ -66,7 +66,7 @@ def scaled_arrivals(workload: Workload, factor: float, *, origin: float | None =
         return workload
     start = origin if origin is not None else workload[0].time if len(workload) else 0.0
 
-    def scaled(job: JobRecord) -> JobRecord:
+    def scaled(job: StoredJob) -> StoredJob:
         time = start + (job.time - start) / factor
         if not math.isfinite(time):
             raise InputError(f"with the factor {shown(factor)}, job {shown(job.id)} has no finite time: use one near 1")
@@ -153,7 +153,7 @@ def scaled_walltimes(workload: Workload, factor: float) -> Workload:
     """
     _expect_factor(factor)
 
-    def scaled(job: JobRecord) -> JobRecord:
+    def scaled(job: StoredJob) -> StoredJob:
         return job if job.walltime is None else _with_walltime(job, job.walltime * factor)
 
     return workload if factor == 1 else _changed(workload, scaled)
@@ -185,7 +185,7 @@ def estimated_walltimes(workload: Workload, estimate_factor: float, *, seed: int
         raise InputError(f"expected an estimate factor >= 0, got {shown(estimate_factor)}")
     chance = random.Random(seed)
 
-    def estimated(job: JobRecord) -> JobRecord:
+    def estimated(job: StoredJob) -> StoredJob:
         return _with_walltime(job, _known_runtime(workload, job) * (1.0 + estimate_factor * chance.random()))
 
     return _changed(workload, estimated)
@@ -206,7 +206,7 @@ def exact_walltimes(workload: Workload) -> Workload:
     return _changed(workload, lambda job: _with_walltime(job, _known_runtime(workload, job) + _LONGER))
 
 
-def _runtime(workload: Workload, job: JobRecord) -> float | None:
+def _runtime(workload: Workload, job: StoredJob) -> float | None:
     """The run time of a job; None if it is not known before the job runs."""
     profile = workload.profiles[f"{workload.name}!{job.profile}"].profile
     if not isinstance(profile, DelayProfile) or not profile.delay > 0:
@@ -214,7 +214,7 @@ def _runtime(workload: Workload, job: JobRecord) -> float | None:
     return profile.delay if job.walltime is None else min(profile.delay, job.walltime)
 
 
-def _known_runtime(workload: Workload, job: JobRecord) -> float:
+def _known_runtime(workload: Workload, job: StoredJob) -> float:
     runtime = _runtime(workload, job)
     if runtime is None:
         profile = workload.profiles[f"{workload.name}!{job.profile}"].profile
@@ -304,7 +304,7 @@ class _Periods:
         return self._workload.with_jobs(jobs)
 
 
-def _changed(workload: Workload, change: Callable[[JobRecord], JobRecord]) -> Workload:
+def _changed(workload: Workload, change: Callable[[StoredJob], StoredJob]) -> Workload:
     """The workload with a change to each job, in the order of submissions."""
     jobs = JobColumns()
     for number in range(len(workload)):
@@ -312,7 +312,7 @@ def _changed(workload: Workload, change: Callable[[JobRecord], JobRecord]) -> Wo
     return workload.with_jobs(jobs)
 
 
-def _with_walltime(job: JobRecord, walltime: float) -> JobRecord:
+def _with_walltime(job: StoredJob, walltime: float) -> StoredJob:
     if not 0 < walltime < math.inf:
         raise InputError(f"the walltime of {shown(job.id)} would be {shown(walltime)} s")
     return job._replace(walltime=walltime)

@@ -15,12 +15,12 @@ from typing import Any, Final, NamedTuple
 from batprotocol.errors import InputError, shown
 from batprotocol.workloads.requests import moved_recording
 
-__all__ = ["DuplicateId", "Hashes", "JobColumns", "JobRecord", "JobTable", "first_duplicate"]
+__all__ = ["DuplicateId", "Hashes", "JobColumns", "JobTable", "StoredJob", "first_duplicate"]
 
 _NO_WALLTIME = -1.0  # a walltime that is given is > 0
 
 
-class JobRecord(NamedTuple):
+class StoredJob(NamedTuple):
     """One row: a job's name inside its workload, and the values of the other columns."""
 
     id: str
@@ -30,7 +30,7 @@ class JobRecord(NamedTuple):
     walltime: float | None
     extra_data: str | None
 
-    def at(self, time: float) -> JobRecord:
+    def at(self, time: float) -> StoredJob:
         """The same job, submitted at another time. The start in a recording of it moves along."""
         return self._replace(time=time, extra_data=moved_recording(self.extra_data, time - self.time))
 
@@ -73,7 +73,7 @@ class JobTable(ABC):
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def __getitem__(self, place: int) -> JobRecord:
+    def __getitem__(self, place: int) -> StoredJob:
         """The row at a place of the order."""
 
     @abstractmethod
@@ -177,14 +177,14 @@ class JobColumns(JobTable):
     def extra_data(self) -> Iterator[tuple[str, str]]:
         return ((self.id_of(row), text) for row, text in self._extra_data.items())
 
-    def __getitem__(self, place: int) -> JobRecord:
+    def __getitem__(self, place: int) -> StoredJob:
         return self.appended(place if self._order is None else self._order[place])
 
-    def appended(self, row: int) -> JobRecord:
+    def appended(self, row: int) -> StoredJob:
         """The row that was appended as number `row`, from 0 on."""
         walltime = self._walltimes[row]
         id = self._ids[self._ends[row - 1] if row else 0 : self._ends[row]].decode()
-        return JobRecord(
+        return StoredJob(
             id,
             self._times[row],
             self._resources[row],

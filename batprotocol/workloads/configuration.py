@@ -16,7 +16,7 @@ import msgspec
 from batprotocol.errors import InputError, shown
 from batprotocol.workloads.network import LOOPBACK, Link
 
-__all__ = ["TCP_GAMMA", "TIMING", "WORK_AMOUNT", "Configuration", "read_configuration"]
+__all__ = ["TCP_GAMMA", "TIMING", "WORK_AMOUNT", "PlatformConfiguration", "read_configuration"]
 
 TCP_GAMMA: Final = 4194304.0
 """The maximum number of bytes under way in SimGrid's TCP."""
@@ -25,7 +25,7 @@ WORK_AMOUNT: Final = 1e-5
 """SimGrid's precision of times, in seconds, and of amounts."""
 
 
-class Configuration(msgspec.Struct, frozen=True, gc=False):
+class PlatformConfiguration(msgspec.Struct, frozen=True, gc=False):
     """The settings that have an effect.
 
     Args:
@@ -122,7 +122,7 @@ _OLDER: Final[Mapping[str, str]] = {
 """Older names that SimGrid accepts: until 2018, it wrote underscores, as in the platforms of Batsim 1 and 2."""
 
 
-def read_configuration(properties: Iterable[tuple[str, str]]) -> Configuration:
+def read_configuration(properties: Iterable[tuple[str, str]]) -> PlatformConfiguration:
     """Read settings. If a name appears twice, the first setting counts.
 
     Raises:
@@ -151,7 +151,7 @@ def read_configuration(properties: Iterable[tuple[str, str]]) -> Configuration:
     bandwidth = amounts.get("network/loopback-bw", LOOPBACK.bandwidth)
     latency = amounts.get("network/loopback-lat", LOOPBACK.latency)
     is_usual = (bandwidth, latency) == (LOOPBACK.bandwidth, LOOPBACK.latency)
-    return Configuration(
+    return PlatformConfiguration(
         amounts.get("network/TCP-gamma", TCP_GAMMA),
         amounts.get("precision/timing", TIMING),
         amounts.get("precision/work-amount", WORK_AMOUNT),

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-__all__ = ["ELEMENTS", "SYNONYMS", "Kind"]
+__all__ = ["ELEMENTS", "SYNONYMS", "ElementKind"]
 
 
-class Kind(NamedTuple):
+class ElementKind(NamedTuple):
     """The definition of an element.
 
     Args:
@@ -53,11 +53,11 @@ _IN_ZONE: Final[Mapping[str, Mapping[str, str]]] = {
 SYNONYMS: Final = {"AS": "zone", "ASroute": "zoneRoute", "bypassASroute": "bypassZoneRoute"}
 """Old names of elements."""
 
-ELEMENTS: Final[Mapping[str, Kind]] = {
-    "platform": Kind((), ("version",), {}, _IN_PLATFORM),
-    "config": Kind(("platform",), (), {"id": ""}),
-    "zone": Kind(("platform", "zone"), ("id", "routing"), {}, _IN_ZONE),
-    "cluster": Kind(
+ELEMENTS: Final[Mapping[str, ElementKind]] = {
+    "platform": ElementKind((), ("version",), {}, _IN_PLATFORM),
+    "config": ElementKind(("platform",), (), {"id": ""}),
+    "zone": ElementKind(("platform", "zone"), ("id", "routing"), {}, _IN_ZONE),
+    "cluster": ElementKind(
         ("platform", "zone"),
         ("id", "prefix", "suffix", "radical", "speed", "bw", "lat"),
         {
@@ -74,21 +74,21 @@ ELEMENTS: Final[Mapping[str, Kind]] = {
             "loopback_lat": "",
         },
     ),
-    "cabinet": Kind(("zone",), ("id", "prefix", "suffix", "radical", "speed", "bw", "lat")),
-    "host": Kind(("zone",), ("id", "speed"), {"core": "1", "pstate": "0", "coordinates": "", **_NO_PROFILES}),
-    "disk": Kind(("host",), ("read_bw", "write_bw"), {"id": "/"}),
-    "router": Kind(("zone",), ("id",), {"coordinates": ""}),
-    "host_link": Kind(("zone",), ("id", "up", "down")),
-    "link": Kind(
+    "cabinet": ElementKind(("zone",), ("id", "prefix", "suffix", "radical", "speed", "bw", "lat")),
+    "host": ElementKind(("zone",), ("id", "speed"), {"core": "1", "pstate": "0", "coordinates": "", **_NO_PROFILES}),
+    "disk": ElementKind(("host",), ("read_bw", "write_bw"), {"id": "/"}),
+    "router": ElementKind(("zone",), ("id",), {"coordinates": ""}),
+    "host_link": ElementKind(("zone",), ("id", "up", "down")),
+    "link": ElementKind(
         ("zone",),
         ("id", "bandwidth"),
         {"latency": "0", "sharing_policy": "SHARED", "bandwidth_file": "", "latency_file": "", "state_file": ""},
     ),
-    "backbone": Kind(("zone",), ("id", "bandwidth", "latency")),
-    "route": Kind(("zone",), ("src", "dst"), {"symmetrical": "YES"}),
-    "zoneRoute": Kind(("zone",), ("src", "dst", "gw_src", "gw_dst"), {"symmetrical": "YES"}),
-    "bypassRoute": Kind(("zone",), ("src", "dst")),
-    "bypassZoneRoute": Kind(("zone",), ("src", "dst", "gw_src", "gw_dst")),
-    "link_ctn": Kind(("route", "zoneRoute", "bypassRoute", "bypassZoneRoute"), ("id",), {"direction": "NONE"}),
-    "prop": Kind(("config", "zone", "cluster", "host", "disk", "link"), ("id", "value")),
+    "backbone": ElementKind(("zone",), ("id", "bandwidth", "latency")),
+    "route": ElementKind(("zone",), ("src", "dst"), {"symmetrical": "YES"}),
+    "zoneRoute": ElementKind(("zone",), ("src", "dst", "gw_src", "gw_dst"), {"symmetrical": "YES"}),
+    "bypassRoute": ElementKind(("zone",), ("src", "dst")),
+    "bypassZoneRoute": ElementKind(("zone",), ("src", "dst", "gw_src", "gw_dst")),
+    "link_ctn": ElementKind(("route", "zoneRoute", "bypassRoute", "bypassZoneRoute"), ("id",), {"direction": "NONE"}),
+    "prop": ElementKind(("config", "zone", "cluster", "host", "disk", "link"), ("id", "value")),
 }

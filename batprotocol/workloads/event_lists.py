@@ -85,14 +85,14 @@ class HasData(Protocol):
         """The data of the external event."""
 
 
-class Writer(Protocol):
+class TextWriter(Protocol):
     """A file to which texts are written."""
 
     def write(self, text: str, /) -> object:
         """Write a text."""
 
 
-def write_event_lines(events: Iterable[tuple[float, HasData]], file: Writer) -> int:
+def write_event_lines(events: Iterable[tuple[float, HasData]], file: TextWriter) -> int:
     """Write events with their times, in seconds, as `read_external_events` and Batsim read them.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 
 from batprotocol.workloads.network import Link
-from batprotocol.workloads.zones import LocalRoute, Member, Zone, find_route, latency_after
+from batprotocol.workloads.zones import LocalRoute, Zone, ZoneMember, find_route, latency_after
 
 __all__ = ["DijkstraZone", "FloydZone"]
 
@@ -22,16 +22,16 @@ class _SearchingZone(Zone):
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
         super().__init__(name, parent)
-        self.edges: dict[Member, dict[Member, LocalRoute]] = {}
-        self._predecessors: dict[Member, dict[Member, Member]] = {}
+        self.edges: dict[ZoneMember, dict[ZoneMember, LocalRoute]] = {}
+        self._predecessors: dict[ZoneMember, dict[ZoneMember, ZoneMember]] = {}
 
-    def add_route(self, source: Member, target: Member, route: LocalRoute) -> bool:
+    def add_route(self, source: ZoneMember, target: ZoneMember, route: LocalRoute) -> bool:
         self._predecessors.clear()
         neighbours = self.edges.setdefault(source, {})
         self.edges.setdefault(target, {})
         return neighbours.setdefault(target, route) is route
 
-    def steps(self, source: Member, target: Member) -> list[LocalRoute] | None:
+    def steps(self, source: ZoneMember, target: ZoneMember) -> list[LocalRoute] | None:
         """The routes between neighbours that lead from one member to another, or None."""
         if source is target:
             own = self.edges.get(source, {}).get(source)
@@ -50,12 +50,12 @@ class _SearchingZone(Zone):
             target = before
         return steps[::-1]
 
-    def search(self, source: Member) -> dict[Member, Member]:
+    def search(self, source: ZoneMember) -> dict[ZoneMember, ZoneMember]:
         """Every reachable member, with its predecessor on the route."""
         order = {member: number for number, member in enumerate(self.edges)}
         members = list(order)
         costs = {source: 0}
-        predecessors: dict[Member, Member] = {}
+        predecessors: dict[ZoneMember, ZoneMember] = {}
         queue = [(0, order[source])] if source in order else []
         while queue:
             cost, number = heapq.heappop(queue)
@@ -70,7 +70,7 @@ class _SearchingZone(Zone):
                     heapq.heappush(queue, (longer, order[neighbour]))
         return predecessors
 
-    def crossing(self, entered: Member | None, left: Member | None) -> tuple[Link, ...] | None:
+    def crossing(self, entered: ZoneMember | None, left: ZoneMember | None) -> tuple[Link, ...] | None:
         """The links inside a zone between the gateways of two steps; empty if both are the same."""
         if entered is None or left is None or entered is left:
             return ()
@@ -81,7 +81,7 @@ class _SearchingZone(Zone):
 class DijkstraZone(_SearchingZone):
     """A zone that searches the shortest routes from each source (routing "Dijkstra" and "DijkstraCache")."""
 
-    def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
+    def local_route(self, source: ZoneMember, target: ZoneMember, latency: float) -> tuple[LocalRoute, float] | None:
         steps = self.steps(source, target)
         if steps is None:
             return None
@@ -106,23 +106,23 @@ class FloydZone(_SearchingZone):
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
         super().__init__(name, parent)
-        self._table: dict[Member, dict[Member, Member]] | None = None
+        self._table: dict[ZoneMember, dict[ZoneMember, ZoneMember]] | None = None
 
-    def add_route(self, source: Member, target: Member, route: LocalRoute) -> bool:
+    def add_route(self, source: ZoneMember, target: ZoneMember, route: LocalRoute) -> bool:
         self._table = None
         return super().add_route(source, target, route)
 
-    def search(self, source: Member) -> dict[Member, Member]:
+    def search(self, source: ZoneMember) -> dict[ZoneMember, ZoneMember]:
         if len(self.members) > _LARGEST_TABLE:
             return super().search(source)
         if self._table is None:
             self._table = self._all_ways()
         return self._table[source]
 
-    def _all_ways(self) -> dict[Member, dict[Member, Member]]:
+    def _all_ways(self) -> dict[ZoneMember, dict[ZoneMember, ZoneMember]]:
         members = self.members
-        costs: dict[Member, dict[Member, int]] = {member: {} for member in members}
-        before: dict[Member, dict[Member, Member]] = {member: {} for member in members}
+        costs: dict[ZoneMember, dict[ZoneMember, int]] = {member: {} for member in members}
+        before: dict[ZoneMember, dict[ZoneMember, ZoneMember]] = {member: {} for member in members}
         for source, neighbours in self.edges.items():
             for target, route in neighbours.items():
                 costs[source][target] = len(route.links)
@@ -144,7 +144,7 @@ class FloydZone(_SearchingZone):
                         ways[target] = last[target]
         return before
 
-    def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
+    def local_route(self, source: ZoneMember, target: ZoneMember, latency: float) -> tuple[LocalRoute, float] | None:
         steps = self.steps(source, target)
         if steps is None:
             return None

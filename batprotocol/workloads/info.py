@@ -16,7 +16,7 @@ from batprotocol._util.distributions import Distribution
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
 from batprotocol.workloads.changes import UNSTEADY, WEEK
-from batprotocol.workloads.columns import JobRecord
+from batprotocol.workloads.columns import StoredJob
 from batprotocol.workloads.workload import Workload
 
 __all__ = ["WorkloadInfo", "WorkloadRemark", "WorkloadShare", "WorkloadWeek", "workload_info"]
@@ -147,10 +147,10 @@ def workload_info(workload: Workload, hosts: int | None = None) -> WorkloadInfo:
     machine = workload.resource_count if hosts is None else hosts
     if machine <= 0 and (len(workload) or hosts is not None):
         raise InputError(f"expected a number of hosts > 0, got {shown(machine)}")
-    return _Counted(workload, machine).info()
+    return _JobCounts(workload, machine).info()
 
 
-class _Extra(msgspec.Struct, gc=False):
+class _KnownExtraData(msgspec.Struct, gc=False):
     """The keys of extra data that a description uses, of any kind."""
 
     user: Any = None
@@ -162,11 +162,11 @@ class _Extra(msgspec.Struct, gc=False):
     tasks: Any = None
 
 
-_NOTHING: Final = _Extra()
-_decode: Final = msgspec.json.Decoder(_Extra).decode
+_NOTHING: Final = _KnownExtraData()
+_decode: Final = msgspec.json.Decoder(_KnownExtraData).decode
 
 
-def _extra(text: str | None) -> _Extra:
+def _extra(text: str | None) -> _KnownExtraData:
     if text is None:
         return _NOTHING
     try:
@@ -175,7 +175,7 @@ def _extra(text: str | None) -> _Extra:
         return _NOTHING
 
 
-class _Found:
+class _Totals:
     """The jobs that a remark is about: their number, and the first ones."""
 
     def __init__(self) -> None:
@@ -188,7 +188,7 @@ class _Found:
             self.jobs.append(job_id)
 
 
-class _Group:
+class _GroupTotals:
     """The jobs of users or partitions, by name: their number and their work."""
 
     def __init__(self) -> None:
@@ -212,7 +212,7 @@ class _Group:
         return tuple(found)
 
 
-class _Counted:
+class _JobCounts:
     """The numbers of a workload, job by job."""
 
     def __init__(self, workload: Workload, hosts: int) -> None:
@@ -221,8 +221,8 @@ class _Counted:
         self._accuracy, self._gaps, self._waits = array("d"), array("d"), array("d")
         self._work = array("d")
         self._unknown = self._exact = self._partial = 0
-        self._users, self._partitions = _Group(), _Group()
-        self._wrong: dict[str, _Found] = {}
+        self._users, self._partitions = _GroupTotals(), _GroupTotals()
+        self._wrong: dict[str, _Totals] = {}
         self._equal: Counter[tuple[Any, ...]] = Counter()
         self._most_equal = 0
         count = len(workload)
@@ -239,9 +239,9 @@ class _Counted:
         self._end_of_time()
 
     def _found(self, kind: str, job_id: str) -> None:
-        self._wrong.setdefault(kind, _Found()).add(job_id)
+        self._wrong.setdefault(kind, _Totals()).add(job_id)
 
-    def _gap(self, job: JobRecord, before: float) -> None:
+    def _gap(self, job: StoredJob, before: float) -> None:
         gap = job.time - before
         self._gaps.append(gap)
         if gap:
@@ -255,7 +255,7 @@ class _Counted:
             self._most_equal = max(self._most_equal, max(self._equal.values()))
             self._equal.clear()
 
-    def _count(self, job: JobRecord) -> None:
+    def _count(self, job: StoredJob) -> None:
         extra = _extra(job.extra_data)
         runtime = self._runtime(job)
         lasts = runtime if runtime is None or job.walltime is None else min(runtime, job.walltime)
@@ -278,11 +278,11 @@ class _Counted:
         key = (extra.user, job.resources, job.profile, job.walltime)
         self._equal[key if isinstance(extra.user, str | int | None) else key[1:]] += 1
 
-    def _runtime(self, job: JobRecord) -> float | None:
+    def _runtime(self, job: StoredJob) -> float | None:
         profile = self._workload.profiles[f"{self._workload.name}!{job.profile}"].profile
         return profile.delay if isinstance(profile, DelayProfile) and profile.delay > 0 else None
 
-    def _times(self, job: JobRecord, runtime: float | None) -> None:
+    def _times(self, job: StoredJob, runtime: float | None) -> None:
         if job.walltime is not None:
             self._walltimes.append(job.walltime)
         if runtime is None:
@@ -297,7 +297,7 @@ class _Counted:
         elif runtime > job.walltime:
             self._found("over-walltime", job.id)
 
-    def _wait(self, job: JobRecord, recorded: Any) -> None:
+    def _wait(self, job: StoredJob, recorded: Any) -> None:
         start = recorded.get("start") if isinstance(recorded, dict) else None
         if isinstance(start, int | float) and not isinstance(start, bool) and abs(start) <= 2**53:
             self._waits.append(start - job.time)

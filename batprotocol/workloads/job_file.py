@@ -14,9 +14,9 @@ from itertools import islice
 from typing import Any, Final
 
 from batprotocol.errors import InputError, shown
-from batprotocol.workloads.columns import Hashes, JobRecord, JobTable, first_duplicate
+from batprotocol.workloads.columns import Hashes, JobTable, StoredJob, first_duplicate
 
-__all__ = ["JobFile", "Rows"]
+__all__ = ["FileRows", "JobFile"]
 
 _BLOCK: Final = 256
 """The number of jobs that are read at once."""
@@ -24,7 +24,7 @@ _KEPT: Final = 4
 """The number of blocks in memory. Copies of a simulation that are not far apart in time share them."""
 
 
-class Rows(ABC):
+class FileRows(ABC):
     """A reader of the jobs of a file from some place on.
 
     Args:
@@ -35,7 +35,7 @@ class Rows(ABC):
         self.filename = filename
 
     @abstractmethod
-    def read(self, place: int) -> Iterator[JobRecord]:
+    def read(self, place: int) -> Iterator[StoredJob]:
         """The jobs from a place of the first pass on; `InputError` or `OSError` if they can no longer be read."""
 
 
@@ -46,7 +46,7 @@ class JobFile(JobTable):
         rows: the reader of the rows.
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: FileRows) -> None:
         super().__init__()
         self._rows = rows
         self._count = 0
@@ -54,9 +54,9 @@ class JobFile(JobTable):
         self._hashes = Hashes()
         self._last = (float("-inf"), b"")
         self._state = _state(rows.filename)
-        self._blocks: dict[int, list[JobRecord]] = {}
+        self._blocks: dict[int, list[StoredJob]] = {}
         self._next_block = -1
-        self._following: Iterator[JobRecord] = iter(())
+        self._following: Iterator[StoredJob] = iter(())
 
     def __len__(self) -> int:
         return self._count
@@ -92,21 +92,21 @@ class JobFile(JobTable):
     def duplicate(self) -> tuple[int, int, str] | None:
         return first_duplicate(self._hashes, (row.id for row in self._read(0)))
 
-    def _read(self, block: int) -> Iterator[JobRecord]:
+    def _read(self, block: int) -> Iterator[StoredJob]:
         if not self._count:
             return iter(())
         if _state(self._rows.filename) != self._state:
             raise InputError("the file has changed during the simulation", file=self._rows.filename)
         return islice(self._rows.read(self._places[block]), self._count - block * _BLOCK)
 
-    def __getitem__(self, place: int) -> JobRecord:
+    def __getitem__(self, place: int) -> StoredJob:
         number = place // _BLOCK
         block = self._blocks.get(number)
         if block is None:
             block = self._block(number)
         return block[place % _BLOCK]
 
-    def _block(self, number: int) -> list[JobRecord]:
+    def _block(self, number: int) -> list[StoredJob]:
         """Read a block. The next block begins where the last one ended, which saves time in compressed files."""
         if not 0 <= number < len(self._places):
             raise IndexError(number)

@@ -53,16 +53,16 @@ def _float(text: str) -> float:
 
 def _finite(number: float, text: str) -> float:
     if math.isinf(number):
-        raise _Refused(f"the number {shown(text)} is too big for a double")
+        raise _RefusedNumber(f"the number {shown(text)} is too big for a double")
     return number
 
 
-class _Refused(Exception):
+class _RefusedNumber(Exception):
     """A value that JSON's grammar allows, or Python's reader, but Batsim does not."""
 
 
 def _constant(text: str) -> float:
-    raise _Refused(f"{text} is not JSON")
+    raise _RefusedNumber(f"{text} is not JSON")
 
 
 class JsonStream:
@@ -161,7 +161,7 @@ class JsonStream:
                 if incomplete and self._more():
                     continue
                 raise self.error(f"this is not JSON: {error.msg}", path, error.pos) from None
-            except _Refused as error:
+            except _RefusedNumber as error:
                 raise self.error(str(error), path, start) from None
             except RecursionError:
                 raise self.error("values are nested too deeply", path, start) from None

@@ -14,12 +14,12 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
-from batprotocol.workloads.configuration import Configuration
+from batprotocol.workloads.configuration import PlatformConfiguration
 from batprotocol.workloads.electricity.hosts import Watts, read_sleep_pstates, read_watts, read_watts_off
 from batprotocol.workloads.hosts import Host, Role
 from batprotocol.workloads.platform import Platform
 from batprotocol.workloads.workload import Workload
-from batprotocol.workloads.zones import Member
+from batprotocol.workloads.zones import ZoneMember
 
 __all__ = ["DEFAULT_MASTER", "HOST_LIMIT", "DescribedHost", "made_platform", "natural_order", "platform_for"]
 
@@ -29,7 +29,7 @@ HOST_LIMIT = 100_000
 DEFAULT_MASTER = "master_host"
 """The host that is the master by default: an option or a role may name another one."""
 
-_USUAL = Configuration()
+_USUAL = PlatformConfiguration()
 
 _RUNS = re.compile(rb"[0-9]+|[^0-9]")
 
@@ -42,7 +42,7 @@ class DescribedHost(NamedTuple):
     cores: int
     pstate: int
     properties: Mapping[str, str]
-    member: Member
+    member: ZoneMember
     line: int | None = None
 
 
@@ -94,7 +94,7 @@ def made_platform(
     master: str = DEFAULT_MASTER,
     mmax: int | None = None,
     energy: bool = False,
-    configuration: Configuration = _USUAL,
+    configuration: PlatformConfiguration = _USUAL,
     filename: str = "",
 ) -> Platform:
     """The platform of these hosts.
@@ -206,7 +206,7 @@ def _made(host: DescribedHost, given: str, energy: bool) -> Host:
     return made
 
 
-def _zone_properties(member: Member) -> dict[str, str]:
+def _zone_properties(member: ZoneMember) -> dict[str, str]:
     properties: dict[str, str] = {}
     for zone in member.zone.path() if member.zone is not None else ():
         properties.update(zone.properties)

@@ -32,10 +32,10 @@ from batprotocol.workloads.swf import read_swf
 from batprotocol.workloads.windows import window, window_with_margins
 from batprotocol.workloads.workload import Workload
 
-__all__ = ["FILE_WORDS", "MODEL_WORDS", "Word", "named_workload", "with_recordings"]
+__all__ = ["FILE_WORDS", "MODEL_WORDS", "WorkloadOption", "named_workload", "with_recordings"]
 
 
-class Word(NamedTuple):
+class WorkloadOption(NamedTuple):
     """A word that may follow the `?` of a name.
 
     Args:
@@ -220,85 +220,85 @@ _OLD: Final = {"badness": ("estimate-factor", "estimate-factor"), "load": ("arri
 """Old words, each with the new one for files, and the one for models."""
 _OF_MODELS: Final = ("arrival-factor", "offered-load", "estimate-factor", "walltimes")
 """The changes to the workload of a model."""
-_CHANCE: Final = Word("N", int, "The seed of all random numbers, by default 0.")
-_OFFERED: Final = Word(
+_CHANCE: Final = WorkloadOption("N", int, "The seed of all random numbers, by default 0.")
+_OFFERED: Final = WorkloadOption(
     "X", float, "Arrivals are compressed by the factor that leads to this offered load.", "with_offered_load"
 )
-_FACTOR: Final = Word(
+_FACTOR: Final = WorkloadOption(
     "FACTOR",
     float,
     "The factor by which arrivals are compressed: with 1.2, jobs arrive 1.2 times as fast.",
     "scaled_arrivals",
 )
-_WALLTIMES: Final[Mapping[str, Word]] = {
-    "estimate-factor": Word(
+_WALLTIMES: Final[Mapping[str, WorkloadOption]] = {
+    "estimate-factor": WorkloadOption(
         "F",
         float,
         "Walltimes are drawn between the run time and (1 + this factor) times the run time.",
         "estimated_walltimes",
         "the f-model of A. W. Mu'alem and D. G. Feitelson, TPDS 2001",
     ),
-    "walltimes": Word("FACTOR", float, "Walltimes are multiplied by this factor.", "scaled_walltimes"),
+    "walltimes": WorkloadOption("FACTOR", float, "Walltimes are multiplied by this factor.", "scaled_walltimes"),
 }
-FILE_WORDS: Final[Mapping[str, Word]] = {
-    "jobs": Word(
+FILE_WORDS: Final[Mapping[str, WorkloadOption]] = {
+    "jobs": WorkloadOption(
         "FIRST-LAST",
         partial(_interval, convert=int),
         "The jobs with these numbers, from 0 on, of the jobs that can run.",
         "window",
     ),
-    "time": Word(
+    "time": WorkloadOption(
         "BEGIN-END",
         partial(_interval, convert=float),
         "The jobs that are submitted in this interval, in seconds.",
         "window",
     ),
-    "shift": Word("yes", _yes, "Count times from the first of these jobs.", "window"),
-    "larger": Word(
+    "shift": WorkloadOption("yes", _yes, "Count times from the first of these jobs.", "window"),
+    "larger": WorkloadOption(
         "yes",
         _yes,
         "For a log: take the larger number of requested and allocated processors.",
         "read_swf",
     ),
-    "runtime-limits": Word(
+    "runtime-limits": WorkloadOption(
         "yes",
         _yes,
         "For a log: take the run time as the walltime where no time was requested.",
         "read_swf",
     ),
-    "window": Word(
+    "window": WorkloadOption(
         "BEGIN-END",
         partial(_interval, convert=float),
         "The jobs that are submitted in this interval, in seconds, and those of the margins before and after it. Times "
         "are counted from the margin.",
         "window_with_margins",
     ),
-    "before": Word("SECONDS", float, "The margin before the window, by default 0.", "window_with_margins"),
-    "after": Word("SECONDS", float, "The margin after it, by default 0.", "window_with_margins"),
-    "recorded": Word(
+    "before": WorkloadOption("SECONDS", float, "The margin before the window, by default 0.", "window_with_margins"),
+    "after": WorkloadOption("SECONDS", float, "The margin after it, by default 0.", "window_with_margins"),
+    "recorded": WorkloadOption(
         "yes",
         _yes,
         "For a log: take the start of each job, for the policy recorded.",
         "read_swf",
     ),
-    "partitions": Word(
+    "partitions": WorkloadOption(
         "yes",
         _yes,
         "For a log: take the partition of each job.",
         "read_swf",
     ),
-    "weeks": Word(
+    "weeks": WorkloadOption(
         "shuffled, resampled",
         _weeks,
         "The weeks in another order, or random weeks, some of them several times; jobs keep their day and hour.",
         "shuffled_weeks, resampled_weeks",
         "N. Zakay and D. G. Feitelson, CCPE 2014",
     ),
-    "period": Word("SECONDS", float, "The length of a week, for weeks; by default 604800."),
+    "period": WorkloadOption("SECONDS", float, "The length of a week, for weeks; by default 604800."),
     "seed": _CHANCE,
     "arrival-factor": _FACTOR,
     "offered-load": _OFFERED,
-    "estimates": Word(
+    "estimates": WorkloadOption(
         "asked, exact",
         _of_log,
         "By default, walltimes are those that users asked for. With `exact`, they are the run times plus a "
@@ -308,12 +308,12 @@ FILE_WORDS: Final[Mapping[str, Word]] = {
     **_WALLTIMES,
 }
 """The words for a file, in the order in which they are applied."""
-MODEL_WORDS: Final[Mapping[str, Word]] = {
-    "jobs": Word("N", int, "The number of jobs, by default 1000.", "lublin_workload"),
+MODEL_WORDS: Final[Mapping[str, WorkloadOption]] = {
+    "jobs": WorkloadOption("N", int, "The number of jobs, by default 1000.", "lublin_workload"),
     "seed": _CHANCE,
     "arrival-factor": _FACTOR,
     "offered-load": _OFFERED,
-    "estimates": Word(
+    "estimates": WorkloadOption(
         "no, exact",
         _estimates,
         "By default, walltimes are users' estimates, which are longer than run times. With `no`, they are the run "
@@ -328,7 +328,7 @@ MODEL_WORDS: Final[Mapping[str, Word]] = {
 _SWF: Final = {word: word.replace("-", "_") for word in ("larger", "runtime-limits", "recorded", "partitions")}
 
 
-def _options(text: str, query: str, known: Mapping[str, Word]) -> dict[str, Any]:
+def _options(text: str, query: str, known: Mapping[str, WorkloadOption]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for given, value in parse_qsl(query, keep_blank_values=True):
         key = _OLD[given][known is MODEL_WORDS] if given in _OLD else given

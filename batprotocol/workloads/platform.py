@@ -11,7 +11,7 @@ from batprotocol.workloads.configuration import TCP_GAMMA, TIMING, WORK_AMOUNT
 from batprotocol.workloads.electricity.hosts import declared
 from batprotocol.workloads.hosts import Host, Role, SleepPState, Watts
 from batprotocol.workloads.network import NO_ROUTE, Link, Route
-from batprotocol.workloads.zones import ClusterZone, Member, find_route
+from batprotocol.workloads.zones import ClusterZone, ZoneMember, find_route
 
 __all__ = ["Platform"]
 
@@ -43,7 +43,7 @@ class Platform:
         self,
         hosts: Iterable[Host],
         master: Host,
-        members: Mapping[str, Member],
+        members: Mapping[str, ZoneMember],
         *,
         tcp_gamma: float = TCP_GAMMA,
         timing: float = TIMING,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import BinaryIO, NamedTuple, TypeVar
 
 from batprotocol.errors import InputError, shown
-from batprotocol.workloads.configuration import Configuration, read_configuration
+from batprotocol.workloads.configuration import PlatformConfiguration, read_configuration
 from batprotocol.workloads.described import read_described
 from batprotocol.workloads.elements import ELEMENTS, SYNONYMS
 from batprotocol.workloads.graphs import DijkstraZone, FloydZone
@@ -42,7 +42,7 @@ from batprotocol.workloads.units import (
     parse_time,
 )
 from batprotocol.workloads.xml import Element, read_elements
-from batprotocol.workloads.zones import ClusterZone, FullZone, LocalRoute, Member, VivaldiZone, Zone
+from batprotocol.workloads.zones import ClusterZone, FullZone, LocalRoute, VivaldiZone, Zone, ZoneMember
 
 __all__ = ["read_platform"]
 
@@ -89,7 +89,7 @@ def read_platform(
             if roles or master != DEFAULT_MASTER:
                 raise InputError("described hosts have no roles and no other master: use a file in XML", file=filename)
             return read_described(stream, mmax=mmax, energy=energy, host_limit=host_limit, filename=filename)
-        described = read_description(stream, filename, host_limit)
+        described = read_platform_description(stream, filename, host_limit)
     return made_platform(
         described.hosts,
         roles=roles,
@@ -101,14 +101,16 @@ def read_platform(
     )
 
 
-class Description(NamedTuple):
+class PlatformDescription(NamedTuple):
     """The content of a platform file: hosts, each in its place in the network, and settings."""
 
     hosts: list[DescribedHost]
-    configuration: Configuration
+    configuration: PlatformConfiguration
 
 
-def read_description(stream: BinaryIO, filename: str = "", host_limit: int = HOST_LIMIT) -> Description:
+def read_platform_description(
+    stream: BinaryIO, filename: str = "", host_limit: int = HOST_LIMIT
+) -> PlatformDescription:
     """Read the content of a platform file, before hosts get roles and numbers."""
     reader = _PlatformReader(host_limit)
     element: Element | None = None
@@ -132,7 +134,7 @@ def read_description(stream: BinaryIO, filename: str = "", host_limit: int = HOS
         if line is None:
             place, line = ".".join(filter(None, (element.place, place))), element.line
         raise InputError(error.reason, place, file=filename, line=line) from None
-    return Description(reader.hosts, reader.configuration)
+    return PlatformDescription(reader.hosts, reader.configuration)
 
 
 class _Hop(NamedTuple):
@@ -150,13 +152,13 @@ class _PlatformReader:
         self.hosts: list[DescribedHost] = []
         self.zone: Zone | None = None
         self.root: Zone | None = None
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, ZoneMember] = {}
         self.links: dict[str, Link] = {}
         self.duplex: dict[str, _Hop] = {}
         self.hops: list[_Hop] = []
         self.delayed: dict[Zone, list[Element]] = {}
         self.settings: list[tuple[str, str]] = []
-        self.configuration = Configuration()
+        self.configuration = PlatformConfiguration()
         self.cables: dict[type[RankedZone], int] = {}
         self.leaves = 0
 
@@ -215,12 +217,12 @@ class _PlatformReader:
         self._name(zone.member)
         return zone
 
-    def _name(self, member: Member) -> None:
+    def _name(self, member: ZoneMember) -> None:
         if member.name in self.members:
             raise InputError(f"the name {shown(member.name)} is in use; choose another one", "id")
         self.members[member.name] = member
 
-    def _member(self, name: str) -> Member:
+    def _member(self, name: str) -> ZoneMember:
         assert self.zone is not None
         if self.zone.has_zones:
             raise InputError(f"the zone {shown(self.zone.name)} contains zones, so it cannot have hosts or routers")
@@ -228,7 +230,7 @@ class _PlatformReader:
         self._name(member)
         return member
 
-    def _host(self, element: Element, name: str, properties: dict[str, str]) -> Member:
+    def _host(self, element: Element, name: str, properties: dict[str, str]) -> ZoneMember:
         if len(self.hosts) >= self.host_limit:
             raise InputError(f"there are more than {self.host_limit} hosts; raise the limit (--host-limit, host_limit)")
         member = self._member(name)
@@ -246,7 +248,7 @@ class _PlatformReader:
     def begin_router(self, element: Element) -> None:
         self._place(self._member(element["id"]), element)
 
-    def _place(self, member: Member, element: Element) -> None:
+    def _place(self, member: ZoneMember, element: Element) -> None:
         """Set the place of a host or router, which is only used in zones with the routing Vivaldi."""
         if isinstance(self.zone, VivaldiZone) and element.attributes.get("coordinates"):
             self.zone.places[member] = _parsed(element, "coordinates", parse_coordinates)
@@ -311,7 +313,7 @@ class _PlatformReader:
         if symmetrical and source is not target and not zone.add_route(target, source, back):
             raise InputError("there is already a route back; routes lead both ways unless symmetrical is NO")
 
-    def _ends(self, element: Element) -> tuple[Member, Member, LocalRoute, LocalRoute]:
+    def _ends(self, element: Element) -> tuple[ZoneMember, ZoneMember, LocalRoute, LocalRoute]:
         """The ends of a route, and the route in both directions."""
         source, target = self._end(element, "src"), self._end(element, "dst")
         gateways = self._gateway(element, "gw_src", source), self._gateway(element, "gw_dst", target)
@@ -322,7 +324,7 @@ class _PlatformReader:
         back = LocalRoute(tuple(hop.back for hop in reversed(hops)), *gateways[::-1])
         return source, target, there, back
 
-    def _end(self, element: Element, attribute: str) -> Member:
+    def _end(self, element: Element, attribute: str) -> ZoneMember:
         found = self.members.get(element[attribute])
         if found is None or found.zone is not self.zone:
             where = self.zone.name if self.zone is not None else ""
@@ -333,7 +335,7 @@ class _PlatformReader:
             raise InputError(f"<{element.tag}> connects {kinds}, but {shown(found.name)} is not one of them", attribute)
         return found
 
-    def _gateway(self, element: Element, attribute: str, end: Member) -> Member | None:
+    def _gateway(self, element: Element, attribute: str, end: ZoneMember) -> ZoneMember | None:
         if attribute not in element.attributes:
             return None
         found = self.members.get(element[attribute])
@@ -368,7 +370,7 @@ class _PlatformReader:
         assert self.zone is not None
         self.zone = self.zone.parent
 
-    def _cluster_host(self, element: Element, number: int) -> tuple[Member, Link | None]:
+    def _cluster_host(self, element: Element, number: int) -> tuple[ZoneMember, Link | None]:
         """A host of a cluster, and its loopback, if the cluster has loopbacks."""
         host = self._host(element, f"{element['prefix']}{number}{element['suffix']}", element.properties)
         loop = _optional(element, "loopback_bw", parse_bandwidth), _optional(element, "loopback_lat", parse_time)

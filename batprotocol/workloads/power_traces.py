@@ -33,7 +33,7 @@ from batprotocol.workloads.electricity.units import QUANTITIES
 __all__ = ["DAILY_WORDS", "TRACE_WORDS", "cap_named", "is_number", "trace_file", "trace_named"]
 
 
-class Word(NamedTuple):
+class TraceOption(NamedTuple):
     """An option of a name.
 
     Attributes:
@@ -45,26 +45,30 @@ class Word(NamedTuple):
     meaning: str
 
 
-TRACE_WORDS: Final[Mapping[str, Word]] = {
-    "begin": Word("MOMENT", "The moment at which the simulation begins; by default, the first of the trace."),
-    "repeat": Word(
+TRACE_WORDS: Final[Mapping[str, TraceOption]] = {
+    "begin": TraceOption("MOMENT", "The moment at which the simulation begins; by default, the first of the trace."),
+    "repeat": TraceOption(
         "yes, no, DURATION",
         "With `yes`, the trace begins anew at its end; with a duration such as `24h`, after that time. By default, a "
         "longer simulation fails.",
     ),
-    "step": Word("DURATION", "Only the values at multiples of this time since 1970 are taken, such as `1h`."),
-    "column": Word("TEXT", "A part of the header of the column with the values."),
-    "unit": Word("UNIT", "The unit of the values, if the header has none."),
-    "region": Word("NAME", "The region to take, of a table with several."),
-    "zone": Word("ZONE", "The zone of times without one, such as `Europe/Paris`; by default the header's, or UTC."),
+    "step": TraceOption("DURATION", "Only the values at multiples of this time since 1970 are taken, such as `1h`."),
+    "column": TraceOption("TEXT", "A part of the header of the column with the values."),
+    "unit": TraceOption("UNIT", "The unit of the values, if the header has none."),
+    "region": TraceOption("NAME", "The region to take, of a table with several."),
+    "zone": TraceOption(
+        "ZONE", "The zone of times without one, such as `Europe/Paris`; by default the header's, or UTC."
+    ),
 }
 """The options of files."""
 
-DAILY_WORDS: Final[Mapping[str, Word]] = {
-    "swing": Word("NUMBER", "How much more the greatest value is than the mean; by default a third of the mean."),
-    "peak": Word("DURATION", "The time of the day with the greatest value; `19h` by default."),
-    "step": Word("DURATION", "How long each value holds; `30min` by default."),
-    "unit": Word("UNIT", "The unit of the numbers; by default `g/kWh`, of prices `EUR/kWh`."),
+DAILY_WORDS: Final[Mapping[str, TraceOption]] = {
+    "swing": TraceOption(
+        "NUMBER", "How much more the greatest value is than the mean; by default a third of the mean."
+    ),
+    "peak": TraceOption("DURATION", "The time of the day with the greatest value; `19h` by default."),
+    "step": TraceOption("DURATION", "How long each value holds; `30min` by default."),
+    "unit": TraceOption("UNIT", "The unit of the numbers; by default `g/kWh`, of prices `EUR/kWh`."),
 }
 """The options of `daily:MEAN`."""
 
@@ -184,7 +188,7 @@ def _daily(text: str, number: str, query: str, kind: Kind) -> Trace:
         raise InputError(f"{shown(text)}: {error.reason}") from None
 
 
-def _words(text: str, query: str, known: Mapping[str, Word]) -> dict[str, str]:
+def _words(text: str, query: str, known: Mapping[str, TraceOption]) -> dict[str, str]:
     found: dict[str, str] = {}
     for word, value in parse_qsl(query, keep_blank_values=True):
         if word not in known or word in found:

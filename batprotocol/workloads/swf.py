@@ -35,8 +35,8 @@ from typing import NamedTuple
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
-from batprotocol.workloads.columns import DuplicateId, JobColumns, JobRecord
-from batprotocol.workloads.job_file import JobFile, Rows
+from batprotocol.workloads.columns import DuplicateId, JobColumns, StoredJob
+from batprotocol.workloads.job_file import FileRows, JobFile
 from batprotocol.workloads.workload import MOST_RESOURCES, Workload, WorkloadProfile
 
 __all__ = ["read_swf"]
@@ -83,7 +83,7 @@ def read_swf(
     """
     filename = os.path.abspath(path)
     reading = _Reading(larger, runtime_limits, recorded, partitions)
-    jobs = JobFile(_Rows(filename, reading)) if lazy else JobColumns()
+    jobs = JobFile(_SwfRows(filename, reading)) if lazy else JobColumns()
     profiles: dict[str, WorkloadProfile] = {}
     header: dict[str, int] = {}
     lines = dependent = 0
@@ -124,19 +124,19 @@ class _Reading(NamedTuple):
     partitions: bool
 
 
-class _Rows(Rows):
+class _SwfRows(FileRows):
     """A reader that reads jobs from a file again."""
 
     def __init__(self, filename: str, reading: _Reading) -> None:
         super().__init__(filename)
         self.reading = reading
 
-    def read(self, place: int) -> Iterator[JobRecord]:
+    def read(self, place: int) -> Iterator[StoredJob]:
         for _, job in _numbered_jobs(self.filename, self.reading, place):
             yield job
 
 
-def _numbered_jobs(filename: str, reading: _Reading, place: int = 0) -> Iterator[tuple[int, JobRecord]]:
+def _numbered_jobs(filename: str, reading: _Reading, place: int = 0) -> Iterator[tuple[int, StoredJob]]:
     """The jobs of the lines from a place on, with the numbers of these lines."""
     for number, _, words in _whole(_lines(filename, place), {}):
         job = _job(words, reading)
@@ -217,7 +217,7 @@ def _lines(filename: str, place: int = 0) -> Iterator[tuple[int, int, str]]:
             raise InputError(f"the compressed file is damaged: {error}", file=filename, line=number + 1) from None
 
 
-def _job(words: list[str], reading: _Reading) -> JobRecord | None:
+def _job(words: list[str], reading: _Reading) -> StoredJob | None:
     """The job of a line, or None if it cannot run."""
     if len(words) < _USED:
         raise InputError(f"expected {_FIELDS} fields in a job, but this line has {len(words)}")
@@ -236,7 +236,7 @@ def _job(words: list[str], reading: _Reading) -> JobRecord | None:
         return None
     time = 0.0 if submitted == _UNKNOWN else submitted
     limit = walltime if walltime > 0 else runtime if reading.runtime_limits else None
-    return JobRecord(str(int(job)), time, int(processors), f"delay{words[3]}", limit, _extra(words, time, reading))
+    return StoredJob(str(int(job)), time, int(processors), f"delay{words[3]}", limit, _extra(words, time, reading))
 
 
 def _is_dependent(words: list[str]) -> bool:

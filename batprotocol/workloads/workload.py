@@ -23,7 +23,7 @@ from batprotocol.model import (
     SequentialCompositionProfile,
 )
 from batprotocol.model.value import Value
-from batprotocol.workloads.columns import JobColumns, JobRecord, JobTable
+from batprotocol.workloads.columns import JobColumns, JobTable, StoredJob
 
 __all__ = ["StaticJob", "Submission", "Usage", "Workload", "WorkloadProfile", "local_name", "user_of"]
 
@@ -235,7 +235,7 @@ class Workload:
     def __iter__(self) -> Iterator[Submission]:
         return map(self.__getitem__, range(len(self)))
 
-    def record(self, number: int) -> JobRecord:
+    def record(self, number: int) -> StoredJob:
         """The job with this number. It and its profile have their names inside the workload."""
         return self._columns[number]
 

@@ -13,8 +13,8 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import TraceReplayProfile, TraceType
-from batprotocol.workloads.columns import DuplicateId, JobColumns, JobRecord, JobTable
-from batprotocol.workloads.job_file import JobFile, Rows
+from batprotocol.workloads.columns import DuplicateId, JobColumns, JobTable, StoredJob
+from batprotocol.workloads.job_file import FileRows, JobFile
 from batprotocol.workloads.json_stream import JsonStream
 from batprotocol.workloads.older_profiles import is_older
 from batprotocol.workloads.profiles_json import (
@@ -57,7 +57,7 @@ def read_workload_json(
     """
     filename = os.path.abspath(path)
     with open(path, "rb") as stream:
-        jobs = JobFile(_Rows(filename, name, corrected)) if lazy else JobColumns()
+        jobs = JobFile(_JsonRows(filename, name, corrected)) if lazy else JobColumns()
         reader = _WorkloadReader(JsonStream(stream, filename, corrected=corrected), name, compositions, jobs)
         try:
             reader.read()
@@ -136,7 +136,7 @@ class _WorkloadReader:
                 raise self.json.error(error.reason, f"{place}.{error.path}" if error.path else place) from None
 
 
-class _Rows(Rows):
+class _JsonRows(FileRows):
     """A reader that reads jobs from a file again."""
 
     def __init__(self, filename: str, name: str, corrected: bool) -> None:
@@ -144,7 +144,7 @@ class _Rows(Rows):
         self.name = name
         self.corrected = corrected
 
-    def read(self, place: int) -> Iterator[JobRecord]:
+    def read(self, place: int) -> Iterator[StoredJob]:
         with open(self.filename, "rb") as stream:
             stream.seek(place)
             json = JsonStream(stream, self.filename, corrected=self.corrected)
@@ -152,7 +152,7 @@ class _Rows(Rows):
                 yield _job(json.value("jobs"), self.name)
 
 
-def _job(given: Any, workload: str) -> JobRecord:
+def _job(given: Any, workload: str) -> StoredJob:
     """The job of an object of a workload."""
     if not isinstance(given, dict):
         raise InputError(f"expected an object, got {shown(given)}")
@@ -161,7 +161,7 @@ def _job(given: Any, workload: str) -> JobRecord:
     resources = take(given, "res", is_natural)
     profile = take(given, "profile", is_string)
     walltime = take(given, "walltime", is_positive, None)
-    return JobRecord(
+    return StoredJob(
         _local("id", str(id), workload),
         float(time),
         resources,

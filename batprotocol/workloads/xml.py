@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from xml.parsers import expat
 
 from batprotocol.errors import InputError, shown
-from batprotocol.workloads.elements import Kind
+from batprotocol.workloads.elements import ElementKind
 
 __all__ = ["Element", "read_elements"]
 
@@ -54,13 +54,13 @@ class Element:
         return f"{self.tag} {self.attributes.get('id', '')}".rstrip()
 
 
-class _Fault(Exception):
+class _ElementFault(Exception):
     """A fault in a callback of expat: reason, line, column."""
 
 
 def read_elements(
     stream: BinaryIO,
-    kinds: Mapping[str, Kind],
+    kinds: Mapping[str, ElementKind],
     synonyms: Mapping[str, str],
     *,
     begin: Callable[[Element], None],
@@ -73,7 +73,7 @@ def read_elements(
         InputError: the file is not XML, or has content that `kinds` does not define.
     """
     parser = expat.ParserCreate()
-    reader = _Reader(parser, kinds, synonyms, begin, end)
+    reader = _ElementReader(parser, kinds, synonyms, begin, end)
     try:
         chunk = stream.read(_CHUNK)
         while chunk and not chunk.strip():
@@ -85,7 +85,7 @@ def read_elements(
         while chunk := stream.read(_CHUNK):
             parser.Parse(chunk, False)
         parser.Parse(b"", True)
-    except _Fault as fault:
+    except _ElementFault as fault:
         reason, line, column = fault.args
         raise InputError(reason, file=filename, line=line, column=column) from None
     except expat.ExpatError as error:
@@ -104,11 +104,11 @@ def read_elements(
         raise InputError("the file ends inside an element", file=filename)
 
 
-class _Reader:
+class _ElementReader:
     def __init__(
         self,
         parser: expat.XMLParserType,
-        kinds: Mapping[str, Kind],
+        kinds: Mapping[str, ElementKind],
         synonyms: Mapping[str, str],
         begin: Callable[[Element], None],
         end: Callable[[Element], None],
@@ -133,9 +133,9 @@ class _Reader:
     def line(self) -> int:
         return self.parser.CurrentLineNumber + self.skipped_lines
 
-    def fault(self, reason: str) -> _Fault:
+    def fault(self, reason: str) -> _ElementFault:
         """A fault at the place where the parser is now."""
-        return _Fault(reason, self.line, self.parser.CurrentColumnNumber + 1)
+        return _ElementFault(reason, self.line, self.parser.CurrentColumnNumber + 1)
 
     def _doctype(self, name: str, system: str | None, public: str | None, has_internal_subset: int) -> None:
         if has_internal_subset:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from batprotocol.errors import InputError, shown
 from batprotocol.workloads.network import LOOPBACK, Link, Route
 
-__all__ = ["ClusterZone", "FullZone", "LocalRoute", "Member", "VivaldiZone", "Zone", "find_route", "latency_after"]
+__all__ = ["ClusterZone", "FullZone", "LocalRoute", "VivaldiZone", "Zone", "ZoneMember", "find_route", "latency_after"]
 
 
-class Member:
+class ZoneMember:
     """A host, a router or a zone, as a point of the network inside its zone."""
 
     __slots__ = ("is_zone", "name", "zone")
@@ -41,8 +41,8 @@ class LocalRoute(NamedTuple):
     """
 
     links: tuple[Link, ...]
-    source_gateway: Member | None = None
-    target_gateway: Member | None = None
+    source_gateway: ZoneMember | None = None
+    target_gateway: ZoneMember | None = None
 
 
 class Zone:
@@ -51,19 +51,19 @@ class Zone:
     def __init__(self, name: str, parent: Zone | None = None) -> None:
         self.name = name
         self.parent = parent
-        self.member = Member(name, parent, is_zone=True)
-        self.members: list[Member] = []
+        self.member = ZoneMember(name, parent, is_zone=True)
+        self.members: list[ZoneMember] = []
         self.has_zones = False
         self.properties: dict[str, str] = {}
-        self.bypasses: dict[tuple[Member, Member], LocalRoute] = {}
+        self.bypasses: dict[tuple[ZoneMember, ZoneMember], LocalRoute] = {}
         self.default_loopback: Link = LOOPBACK if parent is None else parent.default_loopback
         if parent is not None:
             parent.members.append(self.member)
             parent.has_zones = True
 
-    def add(self, name: str) -> Member:
+    def add(self, name: str) -> ZoneMember:
         """Add a host or router to this zone."""
-        member = Member(name, self)
+        member = ZoneMember(name, self)
         self.members.append(member)
         return member
 
@@ -76,11 +76,11 @@ class Zone:
             zone = zone.parent
         return zones[::-1]
 
-    def add_route(self, source: Member, target: Member, route: LocalRoute) -> bool:
+    def add_route(self, source: ZoneMember, target: ZoneMember, route: LocalRoute) -> bool:
         """Add a route; False if there is one already."""
         return False
 
-    def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
+    def local_route(self, source: ZoneMember, target: ZoneMember, latency: float) -> tuple[LocalRoute, float] | None:
         """The route between two members, and `latency` plus its own latency; None if there is no route.
 
         Between hosts and routers of this zone, or of one with the routing Full, an undefined route has no links.
@@ -93,12 +93,12 @@ class FullZone(Zone):
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
         super().__init__(name, parent)
-        self.routes: dict[tuple[Member, Member], LocalRoute] = {}
+        self.routes: dict[tuple[ZoneMember, ZoneMember], LocalRoute] = {}
 
-    def add_route(self, source: Member, target: Member, route: LocalRoute) -> bool:
+    def add_route(self, source: ZoneMember, target: ZoneMember, route: LocalRoute) -> bool:
         return self.routes.setdefault((source, target), route) is route
 
-    def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
+    def local_route(self, source: ZoneMember, target: ZoneMember, latency: float) -> tuple[LocalRoute, float] | None:
         found = self.routes.get((source, target))
         if found is None:
             if source is not target or self.has_zones:
@@ -115,14 +115,14 @@ class ClusterZone(Zone):
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
         super().__init__(name, parent)
-        self.up: dict[Member, tuple[Link, ...]] = {}
-        self.down: dict[Member, tuple[Link, ...]] = {}
-        self.loopback: dict[Member, LocalRoute] = {}
+        self.up: dict[ZoneMember, tuple[Link, ...]] = {}
+        self.down: dict[ZoneMember, tuple[Link, ...]] = {}
+        self.loopback: dict[ZoneMember, LocalRoute] = {}
 
-    def add_route(self, source: Member, target: Member, route: LocalRoute) -> bool:
+    def add_route(self, source: ZoneMember, target: ZoneMember, route: LocalRoute) -> bool:
         return source is target and self.loopback.setdefault(source, route) is route
 
-    def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
+    def local_route(self, source: ZoneMember, target: ZoneMember, latency: float) -> tuple[LocalRoute, float] | None:
         found = self.loopback.get(source) if source is target else None
         if found is None:
             found = LocalRoute(tuple(dict.fromkeys(self.up.get(source, ()) + self.down.get(target, ()))))
@@ -138,9 +138,9 @@ class VivaldiZone(Zone):
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
         super().__init__(name, parent)
-        self.places: dict[Member, tuple[float, float, float]] = {}
+        self.places: dict[ZoneMember, tuple[float, float, float]] = {}
 
-    def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
+    def local_route(self, source: ZoneMember, target: ZoneMember, latency: float) -> tuple[LocalRoute, float] | None:
         for end in (source, target):
             if end not in self.places:
                 what = "the zone" if end.is_zone else "the host or router"
@@ -160,13 +160,13 @@ def latency_after(latency: float, links: tuple[Link, ...]) -> float:
     return latency
 
 
-def find_route(source: Member, target: Member) -> Route | None:
+def find_route(source: ZoneMember, target: ZoneMember) -> Route | None:
     """The route from one host or router to another, or None if there is none."""
     found = _search(source, target, 0.0)
     return None if found is None else Route(*found)
 
 
-def _search(source: Member, target: Member, latency: float) -> tuple[tuple[Link, ...], float] | None:
+def _search(source: ZoneMember, target: ZoneMember, latency: float) -> tuple[tuple[Link, ...], float] | None:
     """The links between two members, and `latency` plus their latencies."""
     assert source.zone is not None
     assert target.zone is not None
@@ -188,7 +188,7 @@ def _search(source: Member, target: Member, latency: float) -> tuple[tuple[Link,
 
 
 def _joined(
-    source: Member, route: LocalRoute, target: Member, latency: float, *, before: bool
+    source: ZoneMember, route: LocalRoute, target: ZoneMember, latency: float, *, before: bool
 ) -> tuple[tuple[Link, ...], float] | None:
     """The links to a route, the route, and the links from it.
 
@@ -223,8 +223,8 @@ def _meeting(source: Zone, target: Zone) -> tuple[Zone, list[Zone], list[Zone]]:
 
 
 def _bypass(
-    zone: Zone, source: Member, target: Member, ours: list[Zone], theirs: list[Zone]
-) -> tuple[tuple[Member, Member], LocalRoute] | None:
+    zone: Zone, source: ZoneMember, target: ZoneMember, ours: list[Zone], theirs: list[Zone]
+) -> tuple[tuple[ZoneMember, ZoneMember], LocalRoute] | None:
     """The bypass of a zone from one member, or a zone around it, to the other, innermost pairs first."""
     if not ours and not theirs:
         found = zone.bypasses.get((source, target))

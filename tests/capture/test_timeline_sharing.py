@@ -33,7 +33,7 @@ from batprotocol.recordings.timeline.sharing import Rows, rectangles, rows_of, s
 from batprotocol.results import write_allocations
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.workloads.requests import Offer, read_request
-from batprotocol.workloads.requests.lives import former_life, life_id
+from batprotocol.workloads.requests.lives import rerun_id, submitted_id
 
 WITHOUT_ENGINE = True
 
@@ -90,8 +90,8 @@ def test_lives_and_dependencies_are_linked() -> None:
     jobs = [
         job("w0!1", 0),
         job("w0!again", 1),
-        job(life_id("w0!1", 2), 3),
-        job(life_id("w0!1", 1), 2),
+        job(rerun_id("w0!1", 2), 3),
+        job(rerun_id("w0!1", 1), 2),
         job("again!no-such~1", 2),
         job("w0!5", 4, '{"dependency": "afterok:1,singleton", "name": "n"}'),
         job("w0!6", 5, '{"dependency": "singleton", "name": "n"}'),
@@ -105,7 +105,7 @@ def test_lives_and_dependencies_are_linked() -> None:
         ("w0!1", "again!w0-1~1", "again"),
         ("w0!5", "w0!6", "singleton"),
     ]
-    assert former_life(life_id("a!b!c", 3)) == ("a-b-c", 3)
+    assert submitted_id(rerun_id("a!b!c", 3)) == ("a-b-c", 3)
 
 
 def test_a_capture_has_all_of_it() -> None:
@@ -151,7 +151,7 @@ def test_a_capture_has_all_of_it() -> None:
     ]
     again = [(one, other) for one, other, kind in links if kind == "again"]
     assert again
-    assert all(other == life_id(one, 1) for one, other in again)
+    assert all(other == rerun_id(one, 1) for one, other in again)
     assert {link for link in links if link[1] == "w0!after"} >= {("w0!gpu", "w0!after", "afterok")}
 
 

@@ -11,6 +11,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+from batprotocol.workloads.platform_xml import read_platform_description
 from documents import Sketch, sketches
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +30,6 @@ from batprotocol.workloads import (
     read_platform,
 )
 from batprotocol.workloads.machines import HOST_LIMIT, made_platform, natural_order
-from batprotocol.workloads.platform_files import read_description
 
 WITHOUT_ENGINE = True
 
@@ -427,7 +427,7 @@ def test_no_bytes_get_anything_but_an_input_error_out_of_the_reader(data: bytes,
     place = min(place * 4, len(whole))
     for text in (data, whole[:place] + data + whole[place + cut :]):
         with contextlib.suppress(InputError):
-            made_platform(read_description(io.BytesIO(text)).hosts)
+            made_platform(read_platform_description(io.BytesIO(text)).hosts)
 
 
 # Values

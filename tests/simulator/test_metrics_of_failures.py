@@ -20,7 +20,7 @@ from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies import named
-from batprotocol.results.away import away_hosts
+from batprotocol.results.away import host_downtime
 from batprotocol.results.beside import failures_beside
 from batprotocol.results.times import joined_rows
 from batprotocol.simulator import (
@@ -137,7 +137,7 @@ def test_hosts_away_second_by_second(given: list[tuple[float, HostEvent | Window
             away += len(closed | set(states.down) | set(states.drained))
             unable += len(closed | set(states.down))
             complete += not (closed | set(states.down) | set(states.drained))
-    found = away_hosts(given, HOSTS)
+    found = host_downtime(given, HOSTS)
     assert found.area(begin, begin + length) == (away, unable)
     assert found.complete(begin, begin + length) == complete
 
@@ -146,7 +146,7 @@ def test_hosts_away_second_by_second(given: list[tuple[float, HostEvent | Window
 def test_jobs_that_lose_a_host(given: list[tuple[float, HostEvent | Window]], ends: dict[int, set[int]]) -> None:
     """A killed job was interrupted by a host if no job can run on one of its hosts from then on."""
     killed = {str(time): (time - 0.0000005, frozen_hosts(hosts).text) for time, hosts in ends.items()}
-    victims = away_hosts(given, HOSTS, killed).victims
+    victims = host_downtime(given, HOSTS, killed).victims
     for time, hosts in ends.items():
         alone = {host: _unable(given, host, time) for host in hosts}
         assert (str(time) in victims) == any(alone.values())

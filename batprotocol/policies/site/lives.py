@@ -26,7 +26,7 @@ from batprotocol.policies.site.jobs import SiteJob, SiteRunning
 from batprotocol.policies.site.pieces import Pieces, length_of, scaled
 from batprotocol.policies.site.runs import Life, Run
 from batprotocol.workloads.requests.attempts import Attempt
-from batprotocol.workloads.requests.lives import WORKLOAD, life_id
+from batprotocol.workloads.requests.lives import RERUN_WORKLOAD, rerun_id
 
 __all__ = ["Ended", "Lives", "end_of", "remaining"]
 
@@ -110,7 +110,7 @@ class Lives:
             place = pieces.place(progress)
             life.kept += pieces.done(place) if is_saved else pieces.kept(place)
             return self._run(job.first_id, life, self._divided(life, length, job.size, part))
-        id = self._current[job.first_id] = life_id(job.first_id, life.runs)
+        id = self._current[job.first_id] = rerun_id(job.first_id, life.runs)
         rest = None if job.profile is None else remaining(job.profile, progress if is_saved else None)
         if rest is None:
             return Run(id, life.runs, job.job, [], job.profile)
@@ -133,7 +133,7 @@ class Lives:
 
     def _run(self, first_id: str, life: Life, pieces: Pieces) -> Run:
         """The run of a job in these pieces."""
-        id = self._current[first_id] = life_id(first_id, life.runs)
+        id = self._current[first_id] = rerun_id(first_id, life.runs)
         if pieces.is_plain:
             return Run(id, life.runs, life.job, [], life.profile)
         new: list[tuple[str, Profile]] = []
@@ -141,7 +141,7 @@ class Lives:
         def register(profile: Profile) -> str:
             known = self._ids.get(profile)
             if known is None:
-                known = self._ids[profile] = f"{WORKLOAD}!piece-{len(self._ids) + 1}"
+                known = self._ids[profile] = f"{RERUN_WORKLOAD}!piece-{len(self._ids) + 1}"
                 new.append((known, profile))
             return known
 

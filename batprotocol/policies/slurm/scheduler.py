@@ -48,7 +48,7 @@ from batprotocol.sites.slurm.configuration import Configuration
 from batprotocol.workloads.host_events import HostEvent, Window, read_host_event
 from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import Allocated, read_request
-from batprotocol.workloads.requests.lives import life_id
+from batprotocol.workloads.requests.lives import rerun_id
 
 __all__ = ["SlurmScheduler", "Started"]
 
@@ -279,7 +279,7 @@ class SlurmScheduler(Allocating, Scheduler):
         """Register a job once more, under another id."""
         life = self._lives[job.id]
         life.count += 1
-        life.current = life_id(job.id, life.count)
+        life.current = rerun_id(job.id, life.count)
         self.reply.add_register_job(life.current, life.job)
 
     def reject(self, job: SlurmJob, why: str) -> None:

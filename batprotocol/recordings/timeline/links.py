@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from batprotocol.model import FinalJobState
 from batprotocol.recordings.timeline.values import TimelineJob
 from batprotocol.workloads.requests import Dependencies
-from batprotocol.workloads.requests.lives import former_life
+from batprotocol.workloads.requests.lives import submitted_id
 from batprotocol.workloads.requests.request import NOTHING
 
 __all__ = ["AGAIN", "Link", "links_of"]
@@ -62,7 +62,7 @@ def links_of(jobs: Sequence[TimelineJob]) -> tuple[list[str], list[Link]]:
 
 def _lives(jobs: Sequence[TimelineJob], places: dict[str, int]) -> dict[int, list[int]]:
     """The lives of each job that ran again, by the place of the first one."""
-    later = [(*life, place) for place, job in enumerate(jobs) if (life := former_life(job.job_id)) is not None]
+    later = [(*life, place) for place, job in enumerate(jobs) if (life := submitted_id(job.job_id)) is not None]
     if not later:
         return {}
     flat = {job_id.replace("!", "-"): place for job_id, place in reversed(places.items())}

@@ -211,7 +211,7 @@ class Simulator:
             self._end(complete=self.error is None)
             return None
         try:
-            message = _gone_on(simulation, reply)
+            message = _next_message(simulation, reply)
         except RuleViolation as violation:
             if simulation.is_batsim:
                 self._end(complete=False)
@@ -229,14 +229,14 @@ class Simulator:
         self._simulation = None
 
 
-def _gone_on(simulation: Simulation, reply: Message | None) -> Message:
+def _next_message(simulation: Simulation, reply: Message | None) -> Message:
     """The next message. It is an error if there is none, or if bytes need a route that the platform cannot have."""
     try:
-        message = simulation.go_on(reply)
+        message = simulation.next_message(reply)
     except InputError as error:
         raise simulation.refusal("platform.no-route", str(error)) from None
     if message is None:
-        raise simulation.why_stuck()
+        raise simulation.deadlock()
     return message
 
 

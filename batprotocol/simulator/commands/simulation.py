@@ -192,7 +192,7 @@ def run(
         stack.enter_context(stack.enter_context(Interrupts()).immediately())
         bar = stack.enter_context(console_output.progress())
         recorder = None if record is None else stack.enter_context(Recorder(record, format, about))
-        meter = _Meter(bar, sum(map(len, given)), recorder)
+        meter = _SimulationMeter(bar, sum(map(len, given)), recorder)
         began = time.perf_counter()
         result: Result | None = None
         with telling_whose_fault(target or "the example", record):
@@ -341,7 +341,7 @@ def _write_reports(prefix: str, scheduler: Scheduler, result: Result) -> None:
         write_power(prefix, PowerFile(result.cores, result.typical_watts))
 
 
-class _Meter(Observer):
+class _SimulationMeter(Observer):
     """Moves the progress bar, records the messages, and adds up the time of the decision component."""
 
     def __init__(self, bar: ProgressBar, jobs: int, recorder: Recorder | None) -> None:

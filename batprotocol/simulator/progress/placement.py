@@ -11,7 +11,7 @@ from batprotocol.model import CustomExecutorToHostMapping, ExecutorPlacement, Pr
 from batprotocol.simulator.machine.machine import intervals
 from batprotocol.workloads import Host
 
-__all__ = ["Placement", "allocation_of", "hosts_of"]
+__all__ = ["PlacedExecutors", "allocation_of", "hosts_of"]
 
 _FILL = PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
 
@@ -33,7 +33,7 @@ def allocation_of(text: str) -> tuple[tuple[int, ...], str]:
     return hosts, intervals(hosts)
 
 
-class Placement(NamedTuple):
+class PlacedExecutors(NamedTuple):
     """Hosts, and the host of each executor.
 
     Args:

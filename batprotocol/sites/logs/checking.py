@@ -15,7 +15,7 @@ import msgspec
 from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.results.times import JobTimes
-from batprotocol.results.usage import Usage
+from batprotocol.results.usage import HostUse
 from batprotocol.simulator import JobRow, Platform, Workload
 from batprotocol.sites.logs.asking import Unit, held_before
 from batprotocol.sites.logs.jobs import LoggedJob
@@ -165,7 +165,7 @@ def check_copy(
     requests = _requests(workload)
     numbers = _Sums(len(platform.computation_hosts))
     rows = list(rows)
-    usage = Usage.of((job for row in rows if (job := JobTimes.of(row)) is not None), allocations)
+    usage = HostUse.of((job for row in rows if (job := JobTimes.of(row)) is not None), allocations)
     equal = same_hosts = never = 0
     for row in rows:
         request = requests[row.job_id]
@@ -292,7 +292,7 @@ def _requests(workload: Workload) -> dict[str, Request]:
 
 
 def _held_in_log(run: Run, unit: Unit, cores: Mapping[str, int], usual: float) -> float:
-    """The number of hosts that a job has in the log, of which it may have parts: by its cores, as `Usage` counts."""
+    """The number of hosts that a job has in the log, of which it may have parts: by its cores, as `HostUse` counts."""
     if unit == "cores":
         return run.job.cores or run.job.requested_cores or run.host_count
     share = share_of(run)

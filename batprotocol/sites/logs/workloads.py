@@ -25,7 +25,7 @@ from batprotocol.sites.logs.jobs import JobState, LoggedJob
 from batprotocol.sites.logs.runs import Attempts, Run, runs_of, seconds_between
 from batprotocol.sites.logs.sorting import Keyed, in_order
 from batprotocol.sites.logs.surveys import Survey, survey_of
-from batprotocol.workloads.columns import JobColumns, JobRecord
+from batprotocol.workloads.columns import JobColumns, StoredJob
 
 __all__ = ["Unit", "logged_workload", "unit_for", "write_logged_workload"]
 
@@ -145,7 +145,7 @@ def write_logged_workload(
     return count
 
 
-def _keyed(records: Iterable[JobRecord]) -> Iterator[Keyed]:
+def _keyed(records: Iterable[StoredJob]) -> Iterator[Keyed]:
     """The jobs as JSON, with the keys by which workloads are sorted."""
     encode = msgspec.json.encode
     for id, time, resources, profile, walltime, extra_data in records:
@@ -201,7 +201,7 @@ class _Conversion:
             for given, profile in self.profiles.items()
         }
 
-    def records(self) -> Iterator[JobRecord]:
+    def records(self) -> Iterator[StoredJob]:
         """The jobs of the workload, in the order of the log."""
         twice = self.survey.twice
         seen: dict[str, list[tuple[float, float | None]]] = {}
@@ -220,7 +220,7 @@ class _Conversion:
             if record is not None:
                 yield record
 
-    def _record(self, id: str, run: Run) -> JobRecord | None:
+    def _record(self, id: str, run: Run) -> StoredJob | None:
         job, attempt = run.job, run.attempt
         cores = job.cores or job.requested_cores
         resources = cores if self.unit == "cores" and cores else run.host_count
@@ -251,7 +251,7 @@ class _Conversion:
         if held:
             data["recorded"]["held"] = held
         text = msgspec.json.encode(data).decode()
-        return JobRecord(id, seconds_between(origin, attempt.submitted + held), resources, name, walltime, text)
+        return StoredJob(id, seconds_between(origin, attempt.submitted + held), resources, name, walltime, text)
 
     def _recorded(self, run: Run, origin: float) -> dict[str, Any]:
         recorded: dict[str, Any] = {"start": seconds_between(origin, run.started)}

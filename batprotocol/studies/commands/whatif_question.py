@@ -80,12 +80,17 @@ def ask(
     status, rows = execute(study, place, printer, processes=processes)
     answer = answer_of(plan, rows)
     printer.line(("heading", answer.error_sentence()))
-    print_grid(printer, answer.differences.grid())
-    print_grid(printer, answer.arguments_grid())
+    for note in (answer.warning, *plan.remarks):
+        if note:
+            printer.line(("detail", note))
+    if answer.alternatives:
+        print_grid(printer, answer.differences.grid())
+        print_grid(printer, answer.arguments_grid())
     with whole(output) as file:
         file.write(page(answer, title).encode())
     many = len(answer.alternatives)
-    printer.line(("file", printable(output)), ("", f": {many:,} alternative{'s' * (many != 1)}, offline"))
+    what = f"{many:,} alternative{'s' * (many != 1)}" if many else "no alternative to today's policy, its error only"
+    printer.line(("file", printable(output)), ("", f": {what}, offline"))
     return status
 
 
@@ -98,7 +103,11 @@ def _study(plan: Plan, toml: str | None) -> Study:
     if toml is None:
         return Study(**plan.keys)
     folder = os.path.dirname(toml)
-    text = study_toml(_relative(plan.keys, folder), [f"What if? {plan.log}, in {len(plan.windows):,} windows"])
+    comments = [
+        f"What if? {plan.log}: the whole log with each alternative.",
+        "batproto whatif cuts the runs into windows for its report; tables of this study have the whole log.",
+    ]
+    text = study_toml(_relative(plan.keys, folder), comments)
     with whole(toml) as file:
         file.write(text.encode())
     return Study.read(toml)

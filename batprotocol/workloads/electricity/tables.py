@@ -84,7 +84,7 @@ class Table(NamedTuple):
     zone: str
 
 
-class _Row(NamedTuple):
+class _TableRow(NamedTuple):
     moments: Sequence[float | None]
     value: float | None
     line: int
@@ -134,7 +134,7 @@ def read_table(
     chosen, regions = _column_of_regions(small), Counter[str]()
     sequence = small.index("sequence") if "sequence" in small else None
     signal = small.index("signal_type") if "signal_type" in small and not unit else None
-    read: list[_Row] = []
+    read: list[_TableRow] = []
     for line, values in rows:
         if len(values) <= max(place, taken):
             raise InputError(f"expected {len(header)} values, got {len(values)}", line=line)
@@ -256,14 +256,14 @@ def _column_of_values(
 # Rows
 
 
-def _row(time: str, value: str, line: int, clock: Clock, zone: str, unit: Unit) -> _Row:
+def _row(time: str, value: str, line: int, clock: Clock, zone: str, unit: Unit) -> _TableRow:
     try:
         moments = clock.both(_standard(time.strip(), zone))
     except ValueError:
         raise InputError(f"expected a time such as 2020-02-21 08:30, got {shown(time)}", line=line) from None
     text = value.strip()
     if text.lower() in _MISSING:
-        return _Row(moments, None, line)
+        return _TableRow(moments, None, line)
     try:
         number = float(text.replace(",", ".")) if text.isascii() and "_" not in text else math.nan
     except ValueError:
@@ -272,7 +272,7 @@ def _row(time: str, value: str, line: int, clock: Clock, zone: str, unit: Unit) 
         raise InputError(f"expected a number, got {shown(value)}", line=line)
     if number < 0 and unit.kind in NEVER_NEGATIVE:
         raise InputError(f"expected {QUANTITIES[unit.kind]} >= 0, got {text}", line=line)
-    return _Row(moments, number * unit.factor, line)
+    return _TableRow(moments, number * unit.factor, line)
 
 
 def _standard(text: str, zone: str) -> str:
@@ -296,7 +296,7 @@ def _standard(text: str, zone: str) -> str:
     return begin + offset
 
 
-def _trace(rows: list[_Row], unit: Unit, left_out: LeftOut) -> Trace:
+def _trace(rows: list[_TableRow], unit: Unit, left_out: LeftOut) -> Trace:
     least = 1 if unit.kind == POWER else 2
     if len(rows) < least:
         raise InputError(f"expected {('a row', 'two rows')[least - 1]} with values at least, got {len(rows)}")
@@ -325,5 +325,5 @@ def _trace(rows: list[_Row], unit: Unit, left_out: LeftOut) -> Trace:
     return Trace((time for time, _ in kept), (value for _, value in kept), times[-1] + step, unit.name)
 
 
-def _first(row: _Row) -> float:
+def _first(row: _TableRow) -> float:
     return row.moments[0] or 0.0

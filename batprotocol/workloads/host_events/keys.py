@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-__all__ = ["EVENT_KEYS", "FLAGS", "STATES", "WINDOW_KEYS", "Key"]
+__all__ = ["EVENT_KEYS", "FLAGS", "STATES", "WINDOW_KEYS", "HostEventKey"]
 
 
-class Key(NamedTuple):
+class HostEventKey(NamedTuple):
     """A key of an event or a window.
 
     Attributes:
@@ -46,21 +46,25 @@ def _some(item: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [_NAME, {"type": "array", "items": item, "minItems": 1}]}
 
 
-EVENT_KEYS: Final[dict[str, Key]] = {
-    "hosts": Key({"type": "string", "pattern": _HOSTS}, "The numbers of the hosts, such as `0-3,7`.", "NodeName="),
-    "state": Key({"enum": list(STATES)}, "The new state of the hosts.", "State="),
-    "reason": Key({"type": "string", "maxLength": 1000}, "Why, for people.", "Reason="),
-    "window": Key({"$ref": "#/$defs/window"}, "A time for which the hosts are promised.", "create reservation"),
+EVENT_KEYS: Final[dict[str, HostEventKey]] = {
+    "hosts": HostEventKey(
+        {"type": "string", "pattern": _HOSTS}, "The numbers of the hosts, such as `0-3,7`.", "NodeName="
+    ),
+    "state": HostEventKey({"enum": list(STATES)}, "The new state of the hosts.", "State="),
+    "reason": HostEventKey({"type": "string", "maxLength": 1000}, "Why, for people.", "Reason="),
+    "window": HostEventKey(
+        {"$ref": "#/$defs/window"}, "A time for which the hosts are promised.", "create reservation"
+    ),
 }
 """The keys of the data of an event. It has either `state` or `window`."""
 
-WINDOW_KEYS: Final[dict[str, Key]] = {
-    "begin": Key(_TIME, "The time at which it begins, in seconds of the simulation.", "StartTime="),
-    "end": Key(_TIME, "The time at which it ends, later than its begin.", "EndTime="),
-    "name": Key(_NAME, "Its name, which jobs can ask for with their key `reservation`.", "ReservationName="),
-    "users": Key(_some(_ID), "The users whose jobs may run on the hosts, such as `ann,bob`.", "Users="),
-    "accounts": Key(_some(_NAME), "The accounts whose jobs may run on the hosts.", "Accounts="),
-    "flags": Key(
+WINDOW_KEYS: Final[dict[str, HostEventKey]] = {
+    "begin": HostEventKey(_TIME, "The time at which it begins, in seconds of the simulation.", "StartTime="),
+    "end": HostEventKey(_TIME, "The time at which it ends, later than its begin.", "EndTime="),
+    "name": HostEventKey(_NAME, "Its name, which jobs can ask for with their key `reservation`.", "ReservationName="),
+    "users": HostEventKey(_some(_ID), "The users whose jobs may run on the hosts, such as `ann,bob`.", "Users="),
+    "accounts": HostEventKey(_some(_NAME), "The accounts whose jobs may run on the hosts.", "Accounts="),
+    "flags": HostEventKey(
         {"anyOf": [{"enum": list(FLAGS)}, {"type": "array", "items": {"enum": list(FLAGS)}}]},
         "`MAINT`: it is planned maintenance.",
         "Flags=",

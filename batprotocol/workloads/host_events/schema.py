@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from batprotocol.workloads.host_events.keys import EVENT_KEYS, WINDOW_KEYS, Key
+from batprotocol.workloads.host_events.keys import EVENT_KEYS, WINDOW_KEYS, HostEventKey
 
 __all__ = ["host_event_schema"]
 
@@ -36,5 +36,5 @@ def host_event_schema() -> dict[str, Any]:
     }
 
 
-def _properties(keys: dict[str, Key]) -> dict[str, Any]:
+def _properties(keys: dict[str, HostEventKey]) -> dict[str, Any]:
     return {name: {"description": key.meaning, **key.schema} for name, key in keys.items()}

@@ -19,8 +19,8 @@ from batprotocol.model.hosts import FrozenHosts
 from batprotocol.workloads.host_events import HostEvent
 from batprotocol.workloads.outages.groups import host_groups
 from batprotocol.workloads.outages.laws import Law
-from batprotocol.workloads.outages.merging import merged
-from batprotocol.workloads.outages.streams import Stream
+from batprotocol.workloads.outages.merging import merged_outages
+from batprotocol.workloads.outages.streams import RandomStream
 from batprotocol.workloads.platform import Platform
 
 __all__ = ["FailureModel", "drawn_failures"]
@@ -81,20 +81,20 @@ def drawn_failures(
         raise InputError(f"expected 0 <= until, age <= {_LARGEST:.0f} seconds, got {shown((until, age))}")
     kinds = [models] if isinstance(models, FailureModel) else list(models)
     sources = [
-        _Source(hosts, model, Stream(seed, f"{place} {model.each} {name}"))
+        _FailureSource(hosts, model, RandomStream(seed, f"{place} {model.each} {name}"))
         for place, model in enumerate(kinds)
         for name, hosts in host_groups(platform, model.each)
     ]
     count = platform if isinstance(platform, int) else len(platform.computation_hosts)
-    return merged(_changes(sources, until, -age), count)
+    return merged_outages(_changes(sources, until, -age), count)
 
 
-class _Source:
+class _FailureSource:
     """A group of hosts, which works and is repaired in turns."""
 
     __slots__ = ("_between", "_chance", "_repair", "hosts", "works")
 
-    def __init__(self, hosts: FrozenHosts, model: FailureModel, stream: Stream) -> None:
+    def __init__(self, hosts: FrozenHosts, model: FailureModel, stream: RandomStream) -> None:
         self.hosts = hosts
         self.works = True
         self._between = model.between.time
@@ -107,7 +107,9 @@ class _Source:
         return round(now + (drawn if drawn > _SHORTEST else _SHORTEST), _DIGITS)
 
 
-def _changes(sources: Sequence[_Source], until: float, begin: float) -> Iterator[tuple[float, FrozenHosts, bool]]:
+def _changes(
+    sources: Sequence[_FailureSource], until: float, begin: float
+) -> Iterator[tuple[float, FrozenHosts, bool]]:
     queue = [(source.next_change(begin), place) for place, source in enumerate(sources)]
     heapify(queue)
     while queue:

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.workloads.host_events import HostChange, HostEvent
 
-__all__ = ["merged"]
+__all__ = ["merged_outages"]
 
 
-def merged(
+def merged_outages(
     changes: Iterable[tuple[float, FrozenHosts, bool]], host_count: int, *, since: float = 0.0
 ) -> Iterator[tuple[float, HostEvent]]:
     """The events of hosts, from the beginnings and ends of outages.
@@ -27,7 +27,7 @@ def merged(
 
     >>> rack, other = frozen_hosts("0-1"), frozen_hosts("1-2")
     >>> outages = [(1.0, rack, True), (2.0, other, True), (3.0, rack, False)]
-    >>> [(time, event.state.value, event.hosts.text) for time, event in merged(outages, 4)]
+    >>> [(time, event.state.value, event.hosts.text) for time, event in merged_outages(outages, 4)]
     [(1.0, 'down', '0-1'), (2.0, 'down', '2'), (3.0, 'up', '0')]
     """
     lasting = [0] * host_count

@@ -10,7 +10,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Final
 
-__all__ = ["Stream"]
+__all__ = ["RandomStream"]
 
 _MASK: Final = 2**64 - 1
 _GOLDEN: Final = 0x9E3779B97F4A7C15
@@ -19,7 +19,7 @@ _SECOND: Final = 0x94D049BB133111EB
 _UNIT: Final = 2.0**-53
 
 
-class Stream:
+class RandomStream:
     """A stream of random numbers.
 
     Args:

@@ -81,10 +81,10 @@ def parse_constraint(text: object) -> Constraint:
         raise InputError(
             f"expected a constraint such as 'ib&!old' of at most {_LONGEST:,} characters, got {shown(text)}"
         )
-    return _Parser(text).constraint()
+    return _ConstraintParser(text).constraint()
 
 
-class _Parser:
+class _ConstraintParser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0

@@ -5,32 +5,32 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["WORKLOAD", "former_life", "life_id"]
+__all__ = ["RERUN_WORKLOAD", "rerun_id", "submitted_id"]
 
-WORKLOAD: Final = "again"
+RERUN_WORKLOAD: Final = "again"
 """The name of the workload of jobs that run again."""
 
-_LIFE = re.compile(rf"{WORKLOAD}!(.+)~([0-9]{{1,9}})", re.ASCII | re.DOTALL)
+_RERUN = re.compile(rf"{RERUN_WORKLOAD}!(.+)~([0-9]{{1,9}})", re.ASCII | re.DOTALL)
 
 
-def life_id(first: str, number: int) -> str:
-    """The id of a later life of a job.
+def rerun_id(first: str, number: int) -> str:
+    """The id of a later run of a job.
 
     Args:
         first: its id when it was submitted.
         number: how often it has run before, >= 1.
 
-    >>> life_id("w0!7", 1)
+    >>> rerun_id("w0!7", 1)
     'again!w0-7~1'
     """
-    return f"{WORKLOAD}!{first.replace('!', '-')}~{number}"
+    return f"{RERUN_WORKLOAD}!{first.replace('!', '-')}~{number}"
 
 
-def former_life(job_id: str) -> tuple[str, int] | None:
-    """The first id of a job that runs again, with `-` for `!`, and how often it ran before; None: it is a first life.
+def submitted_id(job_id: str) -> tuple[str, int] | None:
+    """The first id of a job that runs again, with `-` for `!`, and how often it ran before; None: it is a first run.
 
-    >>> former_life("again!w0-7~1"), former_life("w0!7")
+    >>> submitted_id("again!w0-7~1"), submitted_id("w0!7")
     (('w0-7', 1), None)
     """
-    found = _LIFE.fullmatch(job_id)
+    found = _RERUN.fullmatch(job_id)
     return None if found is None else (found[1], int(found[2]))

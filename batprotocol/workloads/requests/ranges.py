@@ -49,7 +49,7 @@ def expanded_names(text: str, limit: int = _MOST) -> list[str]:
     return names
 
 
-class _Numbers(NamedTuple):
+class _NumberRange(NamedTuple):
     """Names that differ in one number: what is before and behind it, and ranges (first, last, as they are written)."""
 
     before: str
@@ -71,15 +71,15 @@ def folded_names(names: Iterable[str]) -> str:
     >>> folded_names(["n08", "n09", "n10", "n12", "login"])
     'n[08-10,12],login'
     """
-    parts: list[_Numbers | str] = []
+    parts: list[_NumberRange | str] = []
     for name in names:
         before, number, behind = _divided(name)
         if not number:
             parts.append(name)
             continue
         last = parts[-1] if parts else ""
-        if not isinstance(last, _Numbers) or (last.before, last.behind) != (before, behind):
-            parts.append(_Numbers(before, behind, [(number, int(number))]))
+        if not isinstance(last, _NumberRange) or (last.before, last.behind) != (before, behind):
+            parts.append(_NumberRange(before, behind, [(number, int(number))]))
             continue
         first, end = last.ranges[-1]
         if number == f"{end + 1:0{_width(first)}}":

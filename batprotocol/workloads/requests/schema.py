@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from batprotocol.workloads.requests.dependencies import KINDS
-from batprotocol.workloads.requests.keys import HOST_KEYS, JOB_KEYS, Key
+from batprotocol.workloads.requests.keys import HOST_KEYS, JOB_KEYS, RequestKey
 
 __all__ = ["host_schema", "request_schema"]
 
@@ -86,7 +86,7 @@ def host_schema() -> dict[str, Any]:
     return _schema("The offer of a host, in its properties", HOST_KEYS)
 
 
-def _schema(title: str, keys: dict[str, Key]) -> dict[str, Any]:
+def _schema(title: str, keys: dict[str, RequestKey]) -> dict[str, Any]:
     properties = {name: {"description": key.meaning, **SCHEMAS[key.kind]} for name, key in keys.items()}
     return {
         "$schema": _DRAFT,

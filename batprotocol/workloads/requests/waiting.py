@@ -44,7 +44,7 @@ class Verdict(NamedTuple):
     never: str | None = None
 
 
-class _Row:
+class _NamedJobs:
     """The jobs of a name and user, in the order of their submission."""
 
     __slots__ = ("done", "jobs", "since", "waiting")
@@ -56,7 +56,7 @@ class _Row:
         self.since = -math.inf  # the time by which these had ended
 
 
-class _Job:
+class _DependentJob:
     """A job that was submitted, and all that happened to it."""
 
     __slots__ = ("circle", "ended", "id", "place", "request", "row", "since", "started", "state", "why")
@@ -69,7 +69,7 @@ class _Job:
         self.state: FinalJobState | None = None
         self.why = ""
         self.circle: list[str] = []
-        self.row: _Row | None = None  # None: the job has no name
+        self.row: _NamedJobs | None = None  # None: the job has no name
         self.place = 0  # the number of earlier jobs in the row
 
     @property
@@ -108,10 +108,10 @@ class Dependencies:
     """
 
     def __init__(self) -> None:
-        self._jobs: dict[str, _Job] = {}
+        self._jobs: dict[str, _DependentJob] = {}
         self._arrays: dict[str, dict[int, str]] = {}
         self._named: dict[str, dict[str, None]] = {}  # the ids that jobs name, with those that name them
-        self._rows: dict[_Single, _Row] = {}
+        self._rows: dict[_Single, _NamedJobs] = {}
         self._closed = False
 
     def submitted(self, job_id: str, request: Request, time: float) -> list[str]:
@@ -120,7 +120,7 @@ class Dependencies:
         Returns:
             The jobs whose verdicts may have changed, in the order in which they were submitted.
         """
-        job = self._jobs[job_id] = _Job(job_id, request, time)
+        job = self._jobs[job_id] = _DependentJob(job_id, request, time)
         if request.array is not None:
             self._arrays.setdefault(in_workload_of(job_id, request.array.array), {})[request.array.task] = job_id
         if request.dependency is not None:
@@ -134,8 +134,8 @@ class Dependencies:
             circle = self._close(circle_through(job_id, self._after, self._before))
         return list(dict.fromkeys([*self._dependents(job), *circle[1:]]))
 
-    def _join_row(self, job: _Job) -> None:
-        row = job.row = self._rows.setdefault(_single(job.request), _Row())
+    def _join_row(self, job: _DependentJob) -> None:
+        row = job.row = self._rows.setdefault(_single(job.request), _NamedJobs())
         job.place = len(row.jobs)
         row.jobs.append(job.id)
         dependency = job.request.dependency
@@ -176,7 +176,7 @@ class Dependencies:
                     found += self._close_all(self._reached(one))
         return found
 
-    def _next_in_row(self, job: _Job) -> list[str]:
+    def _next_in_row(self, job: _DependentJob) -> list[str]:
         """The job whose `singleton` is satisfied by the end of a job."""
         row = job.row
         if row is None or job.place != row.done:
@@ -187,7 +187,7 @@ class Dependencies:
         place = bisect_left(row.waiting, row.done)
         return [row.jobs[row.done]] if place < len(row.waiting) and row.waiting[place] == row.done else []
 
-    def _dependents(self, job: _Job) -> list[str]:
+    def _dependents(self, job: _DependentJob) -> list[str]:
         found = dict.fromkeys(one for name in _names(job) for one in self._named.get(name, ()))
         return [one for one in found if one != job.id and self._jobs[one].state is None]
 
@@ -201,7 +201,7 @@ class Dependencies:
             return Verdict(math.inf, f"it waits for itself: {' -> '.join(job.circle)}")
         return _together(dependency, [self._one(condition, job) for condition in dependency.conditions], job.since)
 
-    def _one(self, condition: Condition, job: _Job) -> Verdict:
+    def _one(self, condition: Condition, job: _DependentJob) -> Verdict:
         if condition.kind == "singleton":
             return self._singleton(job)
         name = full_id(condition.job, job.id)
@@ -214,7 +214,7 @@ class Dependencies:
         never = next((each.never for each in verdicts if each.never is not None), None)
         return Verdict(max(each.since for each in verdicts), never)
 
-    def _of(self, condition: Condition, named: _Job) -> Verdict:
+    def _of(self, condition: Condition, named: _DependentJob) -> Verdict:
         """The verdict of a condition on one job that was submitted."""
         kind, state = condition.kind, named.state
         if kind == "after":
@@ -232,7 +232,7 @@ class Dependencies:
         why = f": {named.why}" if named.why else ""
         return Verdict(math.inf, f"it waits for {named.id} to {wanted}, which {_SHORT.get(state, 'ended')}{why}"[:2000])
 
-    def _singleton(self, job: _Job) -> Verdict:
+    def _singleton(self, job: _DependentJob) -> Verdict:
         row = job.row
         if row is None:  # no other job has the same name
             return Verdict(job.since)
@@ -251,12 +251,12 @@ class Dependencies:
                 ids = self._ids(condition, job)
             yield from ((condition.kind, one) for one in ids)
 
-    def _ids(self, condition: Condition, job: _Job) -> list[str]:
+    def _ids(self, condition: Condition, job: _DependentJob) -> list[str]:
         """The jobs that a condition names, which were submitted."""
         name = full_id(condition.job, job.id)
         return self._corresponding(name, job) if condition.kind == "aftercorr" else self._found(name)
 
-    def _corresponding(self, name: str, job: _Job) -> list[str]:
+    def _corresponding(self, name: str, job: _DependentJob) -> list[str]:
         tasks = self._arrays.get(name)
         if tasks is None or job.request.array is None:
             return self._found(name)
@@ -271,13 +271,13 @@ class Dependencies:
 
     # Circles
 
-    def _links(self, job: _Job) -> Iterator[_Node]:
+    def _links(self, job: _DependentJob) -> Iterator[_Node]:
         """Jobs that a job waits for, if all of them must end or start, and places in the row of a name and user."""
         if job.must_wait and job.request.dependency is not None:
             for condition in job.request.dependency.conditions:
                 yield from self._nodes(condition, job)
 
-    def _nodes(self, condition: Condition, job: _Job) -> Iterable[_Node]:
+    def _nodes(self, condition: Condition, job: _DependentJob) -> Iterable[_Node]:
         if condition.kind != "singleton":
             return self._ids(condition, job)
         return [(_single(job.request), job.place)] if job.row is not None else []
@@ -341,7 +341,7 @@ class Dependencies:
                 needs[node] = groups, job.must_wait
         return [one for circle in circles_among(needs) for one in self._close(circle)]
 
-    def _groups(self, job: _Job) -> list[list[_Node]]:
+    def _groups(self, job: _DependentJob) -> list[list[_Node]]:
         """The nodes of each condition that a job waits for; none if its verdict is clear."""
         dependency = job.request.dependency
         if dependency is None or not job.waits or job.circle or self.verdict(job.id).never is not None:
@@ -349,7 +349,7 @@ class Dependencies:
         possible = [each for each in dependency.conditions if self._one(each, job).never is None]
         return [list(self._nodes(condition, job)) for condition in possible]
 
-    def _lacks(self, job: _Job) -> bool:
+    def _lacks(self, job: _DependentJob) -> bool:
         """Whether some of the conditions that a job waits for can never hold."""
         dependency = job.request.dependency
         return dependency is not None and any(self._one(each, job).never is not None for each in dependency.conditions)
@@ -378,7 +378,7 @@ def _together(dependency: Dependency, verdicts: list[Verdict], since: float) -> 
     return Verdict(max(since, min(each.since for each in verdicts)))
 
 
-def _names(job: _Job) -> list[str]:
+def _names(job: _DependentJob) -> list[str]:
     """The names by which other jobs can mean a job: its id, and that of its array."""
     if job.request.array is None:
         return [job.id]

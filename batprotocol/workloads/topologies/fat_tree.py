@@ -15,7 +15,7 @@ from batprotocol.workloads.zones import Zone
 __all__ = ["FatTree"]
 
 
-class _Node:
+class _TreeNode:
     """A host or switch of a fat tree: its level and label, and the nodes at its ports."""
 
     __slots__ = ("children", "label", "level", "number", "parents")
@@ -24,8 +24,8 @@ class _Node:
         self.number = number
         self.level = level
         self.label = label
-        self.parents: list[tuple[Link, _Node] | None] = [None] * parents
-        self.children: list[tuple[Link, _Node] | None] = [None] * children
+        self.parents: list[tuple[Link, _TreeNode] | None] = [None] * parents
+        self.children: list[tuple[Link, _TreeNode] | None] = [None] * children
 
 
 class FatTree(RankedZone):
@@ -42,7 +42,7 @@ class FatTree(RankedZone):
         super().__init__(name, parent)
         self.shape = shape
         self.position = position
-        self._levels: list[list[_Node]] = []
+        self._levels: list[list[_TreeNode]] = []
         numbers = count(2 * shape.hosts - 1, -1)  # of switches; they may come down to those of hosts, and below 0
         for level in range(len(shape.children) + 1):
             bases = shape.bases(level)
@@ -50,7 +50,7 @@ class FatTree(RankedZone):
             below = shape.children[level - 1] * shape.parallel[level - 1] if level else 0
             self._levels.append(
                 [
-                    _Node(next(numbers) if level else index, level, _digits(index, bases), above, below)
+                    _TreeNode(next(numbers) if level else index, level, _digits(index, bases), above, below)
                     for index in range(prod(bases))
                 ]
             )
@@ -94,7 +94,7 @@ class FatTree(RankedZone):
         self.limited(links, target)
         return links
 
-    def _down(self, links: list[Link], node: _Node, position: int, end: _Node) -> None:
+    def _down(self, links: list[Link], node: _TreeNode, position: int, end: _TreeNode) -> None:
         """The links from a switch down to a host below it.
 
         The ports of a switch are tried one after the other. At the next switch, the search continues with the same port

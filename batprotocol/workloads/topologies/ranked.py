@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 from batprotocol.workloads.network import Link
-from batprotocol.workloads.zones import LocalRoute, Member, Zone, latency_after
+from batprotocol.workloads.zones import LocalRoute, Zone, ZoneMember, latency_after
 
 __all__ = ["Cable", "Connect", "RankedZone"]
 
@@ -34,11 +34,11 @@ class RankedZone(Zone, ABC):
 
     def __init__(self, name: str, parent: Zone | None = None) -> None:
         super().__init__(name, parent)
-        self.ranks: dict[Member, int] = {}
+        self.ranks: dict[ZoneMember, int] = {}
         self.loopbacks: dict[int, Link] = {}
         self.limiters: dict[int, Link] = {}
 
-    def add(self, name: str) -> Member:
+    def add(self, name: str) -> ZoneMember:
         member = super().add(name)
         self.ranks[member] = len(self.ranks)
         return member
@@ -47,7 +47,7 @@ class RankedZone(Zone, ABC):
         """The numbers of switches or routers."""
         return ()
 
-    def local_route(self, source: Member, target: Member, latency: float) -> tuple[LocalRoute, float] | None:
+    def local_route(self, source: ZoneMember, target: ZoneMember, latency: float) -> tuple[LocalRoute, float] | None:
         first, last = self.ranks[source], self.ranks[target]
         loopback = self.loopbacks.get(first) if first == last else None
         found = LocalRoute(tuple(self.way(first, last)) if loopback is None else (loopback,))

@@ -10,8 +10,8 @@ from batprotocol.model import HostState
 from batprotocol.results import EnergyRow, Observer, Observers, Totals
 from batprotocol.results.extended import difference, quotient, total
 from batprotocol.results.precise import Precise
-from batprotocol.simulator.machine.machine import Machine
-from batprotocol.simulator.queue.exact import Queue
+from batprotocol.simulator.machine.machine import SimulatedMachine
+from batprotocol.simulator.queue.exact import EventQueue
 
 __all__ = ["Reports"]
 
@@ -39,7 +39,7 @@ class Reports:
         "queue",
     )
 
-    def __init__(self, observer: Observer | None, queue: Queue, machine: Machine) -> None:
+    def __init__(self, observer: Observer | None, queue: EventQueue, machine: SimulatedMachine) -> None:
         self.observer = observer
         self.queue = queue
         self.machine = machine

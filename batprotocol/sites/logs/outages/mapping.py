@@ -9,7 +9,7 @@ from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.sites.logs.outages.values import Outage
 from batprotocol.workloads.host_events import HostEvent
 from batprotocol.workloads.machines import natural_order
-from batprotocol.workloads.outages.merging import merged
+from batprotocol.workloads.outages.merging import merged_outages
 
 __all__ = ["outage_events"]
 
@@ -57,7 +57,7 @@ def outage_events(
             else:
                 changes.append((outage.end - begin, sets[number], False))
     changes.sort(key=_time)
-    return list(merged(changes, len(sets)))
+    return list(merged_outages(changes, len(sets)))
 
 
 def _time(change: tuple[float, FrozenHosts, bool]) -> float:
