@@ -171,7 +171,7 @@ class OldAdviser:
         if self._is_lost:
             return
         try:
-            message = decode(said, "4.2" if detect(said) in ("e", None) else "t")
+            message = decode(said, "4.2" if detect(said) in ("json", None) else "text")
         except DecodeError:
             self._is_lost = True
             return
