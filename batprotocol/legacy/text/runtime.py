@@ -180,7 +180,7 @@ def from_json(message: e.Message, version: int = 3) -> tuple[t.Message, list[e.E
 
     If no event remains, the message holds an `N` at its time.
 
-    >>> from_json(j.Message(1.0, [j.RequestedCall(1.0), j.SetJobMetadata(1.0, "w0!1", "x")]))[0].events
+    >>> from_json(e.Message(1.0, [e.RequestedCall(1.0), e.SetJobMetadata(1.0, "w0!1", "x")]))[0].events
     (Nop(timestamp=1.0),)
     """
     found: list[t.Event] = []

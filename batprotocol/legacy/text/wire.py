@@ -562,7 +562,7 @@ def encode_frame(message: e.Message, version: int | None = None) -> bytes:
 class FrameStream:
     """A reader of messages from the bytes of a Unix socket. It does no I/O.
 
-    >>> stream = Stream()
+    >>> stream = FrameStream()
     >>> [len(each) for each in stream.feed(encode_frame(e.Message(3, 0.0, [e.SimulationBegins(0.0)])) + b"\\x05")]
     [21]
     """
