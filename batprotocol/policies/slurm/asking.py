@@ -18,7 +18,7 @@ from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.values import Cluster
 from batprotocol.sites.slurm.amounts import span
 from batprotocol.workloads.requests import Request, expanded_names
-from batprotocol.workloads.requests.features import matches
+from batprotocol.workloads.requests.notation import matches
 
 __all__ = ["OPTIONS", "job_of"]
 

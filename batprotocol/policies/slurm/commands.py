@@ -24,7 +24,7 @@ from batprotocol.policies.slurm.reservations import Reservation
 from batprotocol.policies.slurm.values import Partition
 from batprotocol.sites.slurm.amounts import minutes, span
 from batprotocol.workloads.requests import expanded_names
-from batprotocol.workloads.requests.amounts import parse_licenses, parse_moment
+from batprotocol.workloads.requests.notation import parse_licenses, parse_moment
 
 __all__ = ["obey", "read_command"]
 

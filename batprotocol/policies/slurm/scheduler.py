@@ -48,7 +48,7 @@ from batprotocol.sites.slurm.configuration import Configuration
 from batprotocol.workloads.host_events import HostEvent, Window, read_host_event
 from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import Allocated, read_request
-from batprotocol.workloads.requests.lives import rerun_id
+from batprotocol.workloads.requests.usage import rerun_id
 
 __all__ = ["SlurmScheduler", "Started"]
 

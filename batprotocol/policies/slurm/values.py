@@ -13,7 +13,7 @@ import msgspec
 
 from batprotocol.policies.slurm.access import Access
 from batprotocol.sites.slurm.configuration import Scheduler, Switch
-from batprotocol.workloads.requests.amounts import GPU
+from batprotocol.workloads.requests.notation import GPU
 
 __all__ = ["FOREVER", "Cluster", "Node", "Partition", "PreemptMode", "Select"]
 
