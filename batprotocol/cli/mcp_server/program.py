@@ -16,8 +16,8 @@ import threading
 from contextlib import suppress
 from typing import Final, NoReturn
 
-from batprotocol.mcp.confining import confine
-from batprotocol.mcp.places import places_of
+from batprotocol.cli.mcp_server.confining import confine
+from batprotocol.cli.mcp_server.places import places_of
 
 __all__ = ["PROGRAM", "main"]
 
@@ -25,7 +25,7 @@ PROGRAM: Final = """
 import sys
 
 sys.path[:] = [each for each in sys.path if each]
-from batprotocol.mcp.program import main
+from batprotocol.cli.mcp_server.program import main
 
 main(*sys.argv[1:])
 """

@@ -18,9 +18,9 @@ import anyio
 import anyio.abc
 import msgspec
 
-from batprotocol.mcp.limits import Limits
-from batprotocol.mcp.places import Folder
-from batprotocol.mcp.program import PROGRAM
+from batprotocol.cli.mcp_server.limits import Limits
+from batprotocol.cli.mcp_server.places import Folder
+from batprotocol.cli.mcp_server.program import PROGRAM
 
 __all__ = ["Answer", "run"]
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from batprotocol.mcp.places import Places, is_in
+from batprotocol.cli.mcp_server.places import Places, is_in
 
 __all__ = ["confine", "kernel_version"]
 

@@ -15,10 +15,10 @@ from msgspec import structs
 from batprotocol._util.engines.processes import cores
 from batprotocol._util.extras import installing
 from batprotocol._util.files import reason_of
+from batprotocol.cli.mcp_server.limits import Limits
+from batprotocol.cli.mcp_server.places import Folder
+from batprotocol.cli.mcp_server.vocabulary import without_values
 from batprotocol.errors import PackageMissing
-from batprotocol.mcp.limits import Limits
-from batprotocol.mcp.places import Folder
-from batprotocol.mcp.vocabulary import without_values
 
 try:
     import anyio
@@ -27,9 +27,9 @@ try:
     from mcp.types import ToolAnnotations
     from pydantic import Field
 
-    from batprotocol.mcp.confining import kernel_version
-    from batprotocol.mcp.process import Answer, run
-    from batprotocol.mcp.requests import serve_requests
+    from batprotocol.cli.mcp_server.confining import kernel_version
+    from batprotocol.cli.mcp_server.process import Answer, run
+    from batprotocol.cli.mcp_server.requests import serve_requests
 
     _HAS_LANDLOCK: Final = kernel_version() > 0
 except ImportError as error:
