@@ -16,7 +16,14 @@ import msgspec
 from batprotocol._util.durations import parse_duration
 from batprotocol.errors import InputError, hint, shown
 
-__all__ = ["Exponential", "Fixed", "Law", "Lognormal", "Weibull", "parse_law"]
+__all__ = [
+    "Exponential",
+    "Fixed",
+    "Law",
+    "Lognormal",
+    "Weibull",
+    "parse_law",
+]
 
 
 class Exponential(msgspec.Struct, frozen=True):
