@@ -57,9 +57,9 @@ from batprotocol.simulator import (
 from batprotocol.simulator.commands.groups import groups_of, print_groups
 from batprotocol.wire.reflection import Schema
 from batprotocol.workloads.commands.electricity import read_electricity
-from batprotocol.workloads.outages import read_host_events
+from batprotocol.workloads.described import parse_watts, with_watts
+from batprotocol.workloads.host_events import read_host_events
 from batprotocol.workloads.requests import check_requests
-from batprotocol.workloads.watts import parse_watts, with_watts
 
 __all__ = ["run"]
 

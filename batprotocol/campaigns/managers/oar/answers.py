@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
+from batprotocol.campaigns.managers.oar.http import Answer
+from batprotocol.campaigns.model.record import Record
 
 from batprotocol._util.web import ABSENT, BROKEN, Item, TooMany, Wanted, decoded, number_of, small, text_of
-from batprotocol.campaigns.managers.oar.http import Answer
 from batprotocol.campaigns.model import JobState, RemoteEvent
-from batprotocol.campaigns.model.record import Record
 
 __all__ = ["Misunderstood", "OarJob", "Page", "error_of", "job_page", "resource_page", "stress_of", "submitted_id"]
 

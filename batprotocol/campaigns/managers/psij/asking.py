@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from batprotocol.campaigns.managers.psij.description import PsijDescription
 
 from batprotocol._util import children
 from batprotocol._util.requirements import installing
 from batprotocol._util.web import BROKEN
-from batprotocol.campaigns.managers.psij.description import PsijDescription
 from batprotocol.errors import ClusterError, printable
 
 __all__ = ["Psij"]
