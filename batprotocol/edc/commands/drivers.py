@@ -34,10 +34,6 @@ from batprotocol.edc.commands.scheduler import (
 from batprotocol.edc.embedded.options import OPTION, Report, carried, library
 from batprotocol.edc.running import drive
 from batprotocol.errors import PeerGone
-<<<<<<< HEAD:batprotocol/edc/commands/drivers.py
-=======
-from batprotocol.legacy.commands import drive_old, protocol_of
->>>>>>> main:batprotocol/edc/commands/over_socket.py
 from batprotocol.results import write_allocations, write_attempts
 
 __all__ = [
@@ -93,11 +89,7 @@ def run_over_socket(
         print(f"batproto: {remark}", file=sys.stderr)
     if pin:
         pinned()
-<<<<<<< HEAD:batprotocol/edc/commands/drivers.py
     spoken = other_protocol(protocol, schema)
-=======
-    other_protocol = protocol_of(protocol, schema)
->>>>>>> main:batprotocol/edc/commands/over_socket.py
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         status = 1
@@ -120,7 +112,7 @@ def run_over_socket(
                         scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait
                     )
                 else:
-                    from batprotocol.legacy.commands.ends import drive_old
+                    from batprotocol.legacy.commands import drive_old
 
                     drive_old(
                         scheduler,

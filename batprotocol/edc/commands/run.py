@@ -13,7 +13,6 @@ from batprotocol.cli.parameters import (
     schema_option,
     timeout_option,
 )
-from batprotocol.legacy.commands import jobs_option, redis_option
 
 __all__ = ["library", "run"]
 

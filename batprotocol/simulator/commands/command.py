@@ -16,7 +16,6 @@ from batprotocol.cli.parameters import (
     schema_option,
     timeout_option,
 )
-from batprotocol.legacy.commands import old_options
 
 __all__ = ["simulate"]
 
