@@ -15,7 +15,7 @@ from typing import IO, Any, Final, Protocol, TypeAlias
 import msgspec
 
 from batprotocol import model
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.edc.recording.archives import MOST, moment_of
 from batprotocol.errors import PackageMissing

@@ -9,7 +9,7 @@ from batprotocol.edc.recording import Names
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction, Message
 from batprotocol.wire import decode, decode_binary, detect, frames
-from batprotocol.wire.glance import time_of
+from batprotocol.wire.frames import time_of
 
 __all__ = ["Entry"]
 

@@ -22,12 +22,12 @@ from collections.abc import Mapping
 from time import time_ns
 from typing import Final, NamedTuple
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.edc.recording.archives import MCAP_MAGIC, Journal, Names, moment_of, replace
 from batprotocol.errors import PackageMissing
 from batprotocol.model import Direction
 from batprotocol.wire import detect
-from batprotocol.wire.glance import time_of
+from batprotocol.wire.frames import time_of
 
 try:
     import zstandard

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 import msgspec
 
-from batprotocol._util.writing import by_ending, whole
+from batprotocol._util.files import by_ending, whole
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.recordings.captures import Capture

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Final, NamedTuple
 
-from batprotocol._util.compression import DAMAGES, decompressed
-from batprotocol._util.extras import installing
+from batprotocol._util.files import DAMAGES, decompressed
+from batprotocol._util.requirements import installing
 from batprotocol.errors import CaptureError, PackageMissing
 
 _ORDERS: Final = {

@@ -8,8 +8,7 @@ from pathlib import PurePath
 
 import click
 
-from batprotocol._util.files import reason_of
-from batprotocol._util.writing import whole
+from batprotocol._util.files import reason_of, whole
 from batprotocol.cli.protocols.reading import Spoken
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
@@ -81,7 +80,7 @@ def _workload(name: str, data: bytes, indent: int | None) -> bytes | None:
     with suppress(ValueError, RecursionError):
         found = json.loads(data)
         if isinstance(found.get("jobs"), list) and isinstance(found.get("profiles"), dict):
-            from batprotocol.workloads.older_profiles import (
+            from batprotocol.workloads.workload_files import (
                 modernized,  # the simulator, which messages do not need
             )
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, Final
 
-from batprotocol._util.writing import whole
+from batprotocol._util.files import whole
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
 from batprotocol.errors import InputError
 from batprotocol.simulator import Platform, described_platform, read_platform
-from batprotocol.workloads.event_lists import HasData, write_event_lines
+from batprotocol.workloads.events import HasData, write_event_lines
 
 __all__ = ["machine_of", "write_events"]
 
