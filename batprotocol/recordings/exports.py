@@ -15,9 +15,9 @@ from functools import partial
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
+from batprotocol._util.files import by_ending, whole
 from batprotocol._util.requirements import installing
 from batprotocol._util.tables import Rows, guarded
-from batprotocol._util.files import by_ending, whole
 from batprotocol.errors import CaptureError, InputError, PackageMissing
 from batprotocol.model import FinalJobState
 from batprotocol.recordings._traces import ExportedRun, write_chrome

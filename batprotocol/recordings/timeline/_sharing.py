@@ -21,9 +21,8 @@ from batprotocol.recordings.timeline._packing import off_duty_columns, packed_co
 from batprotocol.recordings.timeline._values import OffDuty, TimelineData, TimelineJob
 from batprotocol.workloads.requests import Dependencies, Gres, Offer, Request
 from batprotocol.workloads.requests.offers import Needs, needs_of
-from batprotocol.workloads.requests.usage import submitted_id
 from batprotocol.workloads.requests.request import NOTHING
-from batprotocol.workloads.requests.usage import ROUNDED, share_hosts
+from batprotocol.workloads.requests.usage import ROUNDED, share_hosts, submitted_id
 
 
 class ConsecutiveUnits(NamedTuple):
