@@ -471,7 +471,7 @@ _MOST_PARTS: Final = 200
 
 
 def _form(schema: Schema, type_: Type, seen: dict[str, int]) -> object:
-    """What a type is, without the names of types. A part that is in itself is a number."""
+    """The form of a type, without the names of types. A part that is in itself is a number."""
     if type_.element:
         return type_.kind, type_.length, _form(schema, type_.element, seen)
     key = f"{type_.kind} {type_.name}"
