@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from batprotocol._util.grids import as_json as json_of
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
@@ -11,7 +12,6 @@ from batprotocol.recordings.commands.named_runs import named, remark_on, toleran
 from batprotocol.results.catalogue import OF_RUNS
 from batprotocol.simulator import OwnMetric, metric_named
 from batprotocol.studies.comparing import compare
-from batprotocol.studies.comparing.formats import as_json as json_of
 from batprotocol.workloads.commands.electricity import read_electricity
 
 __all__ = ["show"]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from batprotocol.errors import InputError, shown
 from batprotocol.results import bounded_slowdown
+from batprotocol.results.units import in_unit
 from batprotocol.simulator import TAU, JobRow, metric_named
 from batprotocol.studies.comparing.captions import runs_sentence
 from batprotocol.studies.comparing.drawing import Look, canvas, expect_results, finish, looks
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, expect_axis, label, select
-from batprotocol.studies.comparing.units import in_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,9 +10,11 @@ from typing import Any, Final
 
 import msgspec
 
+from batprotocol._util.grids import Entry, Grid, as_html, decimals_for, number, signed
 from batprotocol.errors import InputError, shown
 from batprotocol.results.catalogue import OF_RUNS
 from batprotocol.results.times import joined_rows
+from batprotocol.results.units import usual_unit
 from batprotocol.simulator import (
     OF_FAILURES,
     OF_POWER,
@@ -24,10 +26,7 @@ from batprotocol.simulator import (
     metric_named,
     own_metrics,
 )
-from batprotocol.studies.comparing.digits import decimals_for, number, signed
-from batprotocol.studies.comparing.formats import Entry, Grid, as_html
 from batprotocol.studies.comparing.schedules import Schedule
-from batprotocol.studies.comparing.units import usual_unit
 
 __all__ = ["TOLERANCE", "Comparison", "JobPair", "Parting", "compare"]
 

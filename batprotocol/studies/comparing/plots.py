@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol._util.files import naming
 from batprotocol.errors import InputError, shown
+from batprotocol.results.units import in_unit, usual_unit
 from batprotocol.simulator import Metric
 from batprotocol.studies.comparing.captions import notes_of, runs_sentence
 from batprotocol.studies.comparing.cells import DRAWS, Groups, domain_for, draws_of, in_order
@@ -41,7 +42,6 @@ from batprotocol.studies.comparing.rows import (
     select,
 )
 from batprotocol.studies.comparing.tables import Cell, Table, table
-from batprotocol.studies.comparing.units import in_unit, usual_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

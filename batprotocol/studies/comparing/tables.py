@@ -14,9 +14,11 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from batprotocol._util import grids as formats
+from batprotocol._util.grids import Entry, Grid, cell_decimals, number, signed
 from batprotocol.errors import InputError, shown
+from batprotocol.results.units import in_unit, usual_unit
 from batprotocol.simulator import Metric
-from batprotocol.studies.comparing import formats
 from batprotocol.studies.comparing.captions import (
     draws_sentence,
     equal_pairs,
@@ -26,8 +28,6 @@ from batprotocol.studies.comparing.captions import (
     pooled_sentence,
 )
 from batprotocol.studies.comparing.cells import DRAWS, Groups, Sample, domain_for, draws_of, in_order
-from batprotocol.studies.comparing.digits import cell_decimals, number, signed
-from batprotocol.studies.comparing.formats import Entry, Grid
 from batprotocol.studies.comparing.intervals import CONFIDENCE, holm, interval, p_value, warn_of_resamples
 from batprotocol.studies.comparing.rows import (
     ABSENT,
@@ -41,7 +41,6 @@ from batprotocol.studies.comparing.rows import (
     select,
     value_of,
 )
-from batprotocol.studies.comparing.units import in_unit, usual_unit
 
 __all__ = ["UNKNOWABLE", "Cell", "Table", "table"]
 

@@ -240,7 +240,7 @@ class Rows(Sequence[Row]):
 
     def _repr_html_(self) -> str:
         """The first rows, with the axes in which they differ, and the most used metrics."""
-        from batprotocol.studies.comparing.formats import Entry, Grid, as_html
+        from batprotocol._util.grids import Entry, Grid, as_html
 
         axes = [name for name, values in self.axes.items() if len(values) > 1]
         shown = [name for name in _SHOWN if any(name in row.metrics for row in self._rows)]

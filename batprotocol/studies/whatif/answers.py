@@ -13,11 +13,11 @@ from typing import Final
 
 import msgspec
 
+from batprotocol._util.grids import Entry, Grid
 from batprotocol.errors import InputError
 from batprotocol.simulator import METRICS
 from batprotocol.studies.comparing import CONFIDENCE, Cell, Table
 from batprotocol.studies.comparing.captions import load_note
-from batprotocol.studies.comparing.formats import Entry, Grid
 from batprotocol.studies.comparing.rows import joined, label
 from batprotocol.studies.comparing.series import FEWEST_WINDOWS
 from batprotocol.studies.comparing.tables import UNKNOWABLE

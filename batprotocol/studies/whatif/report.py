@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Final
 
-from batprotocol.studies.comparing.digits import cell_decimals, number, signed
+from batprotocol._util.grids import cell_decimals, number, signed
 from batprotocol.studies.comparing.tables import UNKNOWABLE, Cell, Table
 from batprotocol.studies.whatif.answers import Answer
 from batprotocol.studies.whatif.assumptions import assumptions_of

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from batprotocol._util.grids import Entry, Grid
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of, printable
@@ -15,7 +16,6 @@ from batprotocol.results.words import duration, percent
 from batprotocol.sites.logs.checking import CopyCheck, Explanation, Waits
 from batprotocol.sites.logs.imports import Import
 from batprotocol.sites.logs.windows import HostWindow, windows_json
-from batprotocol.studies.comparing.formats import Entry, Grid
 from batprotocol.studies.copies import explanations, simulated_copy
 from batprotocol.workloads.requests import folded_names
 

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator import Metric
+from batprotocol.results.catalogue import Metric
 
 __all__ = ["UNITS", "in_unit", "usual_unit"]
 
@@ -56,7 +56,7 @@ def in_unit(metric: Metric, unit: str) -> tuple[Metric, float]:
     Raises:
         InputError: the metric has no such unit.
 
-    >>> from batprotocol.simulator import METRICS
+    >>> from batprotocol.results import METRICS
     >>> metric, divisor = in_unit(METRICS["mean_waiting_time"], "h")
     >>> metric.label_with_unit, divisor
     ('mean waiting time [h]', 3600.0)
@@ -71,7 +71,7 @@ def in_unit(metric: Metric, unit: str) -> tuple[Metric, float]:
 def usual_unit(metric: Metric, values: Iterable[float | None]) -> tuple[Metric, float]:
     """A metric in its usual unit, with a prefix for large numbers, and the divisor of its numbers.
 
-    >>> from batprotocol.simulator import METRICS
+    >>> from batprotocol.results import METRICS
     >>> usual_unit(METRICS["consumed_joules"], [3.2e9, 1.5e9])[0].label_with_unit
     'energy [GJ]'
     """
