@@ -27,7 +27,7 @@ from batprotocol.errors import StudyError
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.loads import WorkloadLoad, loads_of
 from batprotocol.studies.measuring import with_groups, with_metrics
-from batprotocol.studies.running import Progress, Study, read_rows
+from batprotocol.studies.execution import Progress, Study, read_rows
 from batprotocol.studies.runs import Run
 from batprotocol.studies.store import Row, Rows, Store
 

@@ -44,14 +44,14 @@ from batprotocol.simulator import (
     workflow_results,
     write_allocations,
 )
-from batprotocol.studies.failing import file_of_events, made_events, until_of
-from batprotocol.studies.files import Files
-from batprotocol.studies.inputs import Inputs, Submitted
+from batprotocol.studies._changes import file_of_events, made_events, until_of
+from batprotocol.studies._sources import Files
+from batprotocol.studies._inputs import Inputs, Submitted
 from batprotocol.studies.keeping import Keeper
 from batprotocol.studies.measuring import Measurable, measures_of
-from batprotocol.studies.outcomes import DONE, FAILED, KINDS, RECORDING, Outcome, TimeOver, failed, is_full
+from batprotocol.studies.runs import DONE, FAILED, KINDS, RECORDING, Outcome, TimeOver, failed, is_full
 from batprotocol.studies.runs import Limits, Measure, Task
-from batprotocol.studies.schedulers import Shelf
+from batprotocol.studies._sources import Shelf
 from batprotocol.studies.store.jobs import GROUPS, USERS, WORKFLOWS, rounded
 
 __all__ = ["FUNCTION", "execute"]

@@ -8,7 +8,7 @@ from typing import Final
 
 from batprotocol.model import Message
 from batprotocol.simulator.recording import Recorder
-from batprotocol.studies.outcomes import RECORDING
+from batprotocol.studies.runs import RECORDING
 
 __all__ = ["Keeper"]
 

@@ -26,9 +26,9 @@ from batprotocol.simulator import (
     load_metric,
     measured,
 )
-from batprotocol.studies.files import Files
-from batprotocol.studies.outcomes import DONE
-from batprotocol.studies.powering import electricity_of, known_electricity
+from batprotocol.studies._sources import Files
+from batprotocol.studies.runs import DONE
+from batprotocol.studies.traces import electricity_of, known_electricity
 from batprotocol.studies.runs import Measure, OwnMetricFile
 from batprotocol.studies.store.jobs import failures_in, groups_in, jobs_in, users_in, workflows_in
 from batprotocol.studies.store.rows import Rows

@@ -14,9 +14,10 @@ from batprotocol.edc.embedded.options import OPTION, Report, carried, library
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import InputError, PeerGone
 from batprotocol.results.files import expect_plain_names
-from batprotocol.studies.outcomes import FAILED, RECORDING, Outcome
+from batprotocol.studies.runs import FAILED, RECORDING, Outcome
 from batprotocol.studies.runs import Task
-from batprotocol.workloads import Platform, Workload, platform_xml, workload_json
+from batprotocol.simulator import Platform, Workload
+from batprotocol.workloads import platform_xml, workload_json
 
 __all__ = ["WORDS", "simulate_with"]
 
@@ -30,7 +31,7 @@ _PATIENCE: Final = 10.0
 """The seconds in which Batsim must end when its scheduler is done."""
 
 _LOADED: Final = """
-from batprotocol.studies.schedulers import Shelf
+from batprotocol.studies._sources import Shelf
 
 ARGUMENTS = {arguments!r}
 

@@ -24,7 +24,7 @@ from batprotocol.sites.logs.checking import EQUAL, check_copy, numbers_of_log
 from batprotocol.sites.logs.host_events import events_of
 from batprotocol.sites.logs.windows import HostWindow, windows_of
 from batprotocol.sites.logs.workloads import logged_workload
-from batprotocol.studies.copies import explanations, simulated_copy
+from batprotocol.sites.logs.copies import explanations, simulated_copy
 from batprotocol.workloads.host_events import HostEvent, HostStates, Window, read_host_event
 
 WITHOUT_ENGINE = True

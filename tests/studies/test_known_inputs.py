@@ -11,12 +11,12 @@ import pytest
 
 from batprotocol.errors import StudyError
 from batprotocol.studies import Study
-from batprotocol.studies.checking import checked
+from batprotocol.studies._inputs import checked
 from batprotocol.studies.executing import execute
-from batprotocol.studies.inputs import Inputs
+from batprotocol.studies._inputs import Inputs
 from batprotocol.studies.measuring import measure_again
-from batprotocol.studies.naming import traces_of
-from batprotocol.studies.outcomes import Outcome
+from batprotocol.studies._sources import traces_of
+from batprotocol.studies.runs import Outcome
 from batprotocol.studies.runs import Limits, Measure
 from batprotocol.workloads import offered_load
 

@@ -47,7 +47,7 @@ def _axes(context: click.Context) -> Mapping[str, Sequence[Any]]:
     if path is None:
         return {}
     from batprotocol.studies import Store, Study
-    from batprotocol.studies.running import is_study
+    from batprotocol.studies.execution import is_study
 
     try:
         if is_study(path):

@@ -11,8 +11,8 @@ from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import StudyError
 from batprotocol.studies import Row, Rows, Run, Store, Study, read_rows
 from batprotocol.studies.comparing.rows import select
-from batprotocol.studies.outcomes import DONE
-from batprotocol.studies.running import is_study
+from batprotocol.studies.runs import DONE
+from batprotocol.studies.execution import is_study
 
 __all__ = ["list_runs", "merge", "print_runs", "show"]
 

@@ -11,7 +11,7 @@ import msgspec
 from batprotocol.results import Electricity, JobRow, Metric, read_energy
 from batprotocol.results.beside import ENERGY
 from batprotocol.results.frames import arrow_table, pandas_frame, polars_frame
-from batprotocol.studies.outcomes import DONE, RECORDING, TRACEBACK
+from batprotocol.studies.runs import DONE, RECORDING, TRACEBACK
 from batprotocol.studies.runs import Measure
 from batprotocol.studies.store.jobs import allocations_in, failures_in, jobs_in
 from batprotocol.workloads.requests import Allocated, Attempt
@@ -104,7 +104,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             InputError: a trace cannot be used.
         """
-        from batprotocol.studies.powering import known_electricity  # it reads traces
+        from batprotocol.studies.traces import known_electricity  # it reads traces
 
         return known_electricity(self.measure)
 

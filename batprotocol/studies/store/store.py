@@ -20,7 +20,7 @@ import msgspec
 
 from batprotocol._util.files import naming
 from batprotocol.errors import StudyError
-from batprotocol.studies.outcomes import DONE, TRACEBACK, Outcome
+from batprotocol.studies.runs import DONE, TRACEBACK, Outcome
 from batprotocol.studies.runs import FORMAT, Measure, Run, version
 from batprotocol.studies.store.index import NAME, Entry, Index
 from batprotocol.studies.store.jobs import CSV, PARQUET, USERS, as_parquet, can_write_parquet

@@ -17,7 +17,7 @@ import msgspec
 from batprotocol._util.files import naming
 from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.policies.names import PolicyNameError, named
-from batprotocol.studies.changing import (
+from batprotocol.studies._changes import (
     PREDICTED,
     SEED,
     GivenInput,
@@ -29,20 +29,20 @@ from batprotocol.studies.changing import (
     words_of,
 )
 from batprotocol.studies.comparing.rows import expect_one_axis
-from batprotocol.studies.electric import (
+from batprotocol.studies._changes import (
     ELECTRICITY,
     ElectricSchedulers,
     electric_input,
     measures_energy,
     traces_of_run,
 )
-from batprotocol.studies.failing import laws_of
-from batprotocol.studies.files import Files
+from batprotocol.studies._changes import laws_of
+from batprotocol.studies._sources import Files
 from batprotocol.studies.keys import KEYS, MOST_RUNS, OLD_KEYS, values_of, with_new_names
-from batprotocol.studies.limits import limits_of
-from batprotocol.studies.naming import digest_of_program, own_metrics, traces_of
+from batprotocol.studies.runs import limits_of
+from batprotocol.studies._sources import digest_of_program, own_metrics, traces_of
 from batprotocol.studies.runs import Measure, Run, Task
-from batprotocol.studies.schedulers import Chosen, chosen
+from batprotocol.studies._sources import Chosen, chosen
 from batprotocol.workloads import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
 
 __all__ = ["Description", "read_description"]

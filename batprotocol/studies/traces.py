@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from batprotocol.simulator import Electricity
-from batprotocol.studies.files import Files
+from batprotocol.studies._sources import Files
 from batprotocol.studies.runs import Measure, TraceFile
 from batprotocol.workloads.electricity import CARBON, PRICE, Trace
 from batprotocol.workloads.power_traces import cap_named, trace_file, trace_named

@@ -18,15 +18,15 @@ from batprotocol._util.deprecation import OldName
 from batprotocol._util.engines import Ended, Engine, Processes
 from batprotocol.errors import StudyError
 from batprotocol.studies import measuring
-from batprotocol.studies.checking import checked
+from batprotocol.studies._inputs import checked
 from batprotocol.studies.executing import FUNCTION
-from batprotocol.studies.files import Files
-from batprotocol.studies.outcomes import DONE, FAILED, Outcome
+from batprotocol.studies._sources import Files
+from batprotocol.studies.runs import DONE, FAILED, Outcome
 from batprotocol.studies.places import SLURM_WORKERS, engine_on
 from batprotocol.studies.runs import Limits, Measure, Run
 from batprotocol.studies.store import Rows, Store
 from batprotocol.studies.store.store import key_of
-from batprotocol.studies.study import Description, read_description
+from batprotocol.studies.description import Description, read_description
 
 __all__ = ["Progress", "Study", "read_rows"]
 

@@ -1,30 +1,215 @@
-"""The schedulers of a study: found on the machine that describes it, and made on the machines that run it.
-
-Schedulers of several files run in one process, one after the other. Each imports the modules of its own folder, also
-if modules of other folders have the same names.
-"""
+"""What a study names: files, schedulers with the modules of their folder, metrics and traces, each with a digest."""
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import inspect
 import os
+import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import product
 from types import ModuleType
 from typing import Any, Final
 
 import msgspec
 
+from batprotocol._util.files import naming
 from batprotocol.edc.loading import load
 from batprotocol.edc.scheduler import Scheduler
-from batprotocol.errors import StudyError, shown
+from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.policies.names import PolicyNameError, files_in, parts_of, scheduler_named, with_options
 from batprotocol.policies.slurm.naming import is_slurm, slurm_files, with_slurm_files
-from batprotocol.studies.files import Files
-from batprotocol.studies.sources import imported_from_beside
+from batprotocol.simulator import load_metric
+from batprotocol.studies.runs import OwnMetricFile
 
-__all__ = ["Chosen", "Shelf", "chosen", "filled", "is_policy"]
+
+class Files(msgspec.Struct, frozen=True):
+    """Files that belong together.
+
+    Args:
+        root: their folder, on the machine on which the study was described.
+        names: their names below that folder. The study named the first file, which needs the others.
+        digests: the SHA-256 of the contents of each.
+        contents: the contents of each, if they must travel to another machine; else None.
+    """
+
+    root: str
+    names: tuple[str, ...]
+    digests: tuple[str, ...]
+    contents: tuple[bytes, ...] | None = None
+
+    @classmethod
+    def read(cls, root: str, names: Iterable[str]) -> Files:
+        """Read these files as they are now.
+
+        Raises:
+            OSError: one cannot be read.
+        """
+        known = tuple(names)
+        return cls(root, known, tuple(_digest(_read(os.path.join(root, name))) for name in known))
+
+    @property
+    def digest(self) -> str:
+        """Their common digest: equal for equal names and bytes, in any folder."""
+        found = hashlib.sha256()
+        for name, digest in sorted(zip(self.names, self.digests, strict=True)):
+            found.update(f"{name}\0{digest}\0".encode())
+        return found.hexdigest()
+
+    def packed(self) -> Files:
+        """The same files with their contents.
+
+        Raises:
+            StudyError: one has changed since they were read.
+            OSError: one cannot be read.
+        """
+        contents = tuple(_read(os.path.join(self.root, name)) for name in self.names)
+        for name, data, digest in zip(self.names, contents, self.digests, strict=True):
+            if _digest(data) != digest:
+                raise self._changed(name)
+        return msgspec.structs.replace(self, contents=contents)
+
+    def located(self, folder: str) -> str:
+        """Their folder on this machine. It is `root` if they are unchanged there; else they are written below `folder`.
+
+        Args:
+            folder: the folder to write to. It may have files of other runs already.
+
+        Raises:
+            StudyError: they are not in `root`, and their contents are missing.
+            OSError: they cannot be written.
+        """
+        missing = self._missing()
+        if missing is None:
+            return self.root
+        if self.contents is None:
+            raise self._changed(missing)
+        root = os.path.join(folder, self.digest)
+        if not os.path.isdir(root):
+            for name, data in zip(self.names, self.contents, strict=True):
+                path = os.path.join(root, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with naming(path), open(path, "wb") as file:
+                    file.write(data)
+        return root
+
+    def _missing(self) -> str | None:
+        """The first file that is missing in `root`, or has changed there."""
+        for name, digest in zip(self.names, self.digests, strict=True):
+            path = os.path.join(self.root, name)
+            try:
+                state = os.stat(path)
+                if _digest_of(path, state.st_size, state.st_mtime_ns) != digest:
+                    return name
+            except OSError:
+                return name
+        return None
+
+    def _changed(self, name: str) -> StudyError:
+        return StudyError(
+            "it has changed since the study began: run the study again", file=os.path.join(self.root, name)
+        )
+
+
+def _read(path: str) -> bytes:
+    with naming(path), open(path, "rb") as file:
+        return file.read()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@cache
+def _digest_of(path: str, size: int, time: int) -> str:
+    """The digest of a file with this size and time of its last change."""
+    return _digest(_read(path))
+
+
+# The source of a scheduler: its file, and the modules that this imports from its folder.
+
+
+def imported_from_beside(path: str) -> list[str]:
+    """The names of the files in the folder of a program, or below it, that the program needs. Its own file comes first.
+
+    Args:
+        path: the file of the program.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    folder, own = os.path.split(os.path.abspath(path))
+    found = {own: None}
+    waiting = [own]
+    while waiting:
+        name = waiting.pop()
+        if not name.endswith(".py"):
+            continue
+        with open(os.path.join(folder, name), "rb") as file:
+            source = file.read()
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError):
+            continue  # the import reports it
+        package = os.path.dirname(name).replace(os.sep, ".")
+        for module in _imports(tree, package):
+            for each in _files(folder, module):
+                if each not in found:
+                    found[each] = None
+                    waiting.append(each)
+    return [own, *sorted(name for name in found if name != own)]
+
+
+def _imports(tree: ast.AST, package: str) -> Iterator[str]:
+    """The full names of all modules that a file may import, anywhere in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = package.split(".") if package else []
+            if node.level:
+                parts = parts[: len(parts) - node.level + 1]
+                module = ".".join([*parts, *([node.module] if node.module else [])])
+            else:
+                module = node.module or ""
+            yield module
+            yield from (f"{module}.{alias.name}".removeprefix(".") for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args and _name(node.func) in ("import_module", "__import__"):
+            first = node.args[0]
+            if isinstance(first, ast.Constant) and isinstance(first.value, str) and not first.value.startswith("."):
+                yield first.value
+
+
+def _name(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _files(folder: str, module: str) -> Iterator[str]:
+    """The files of a module and of its packages that are in the folder."""
+    place = ""
+    for part in module.split("."):
+        if not part:
+            return
+        place = os.path.join(place, part)
+        for suffix in (".py", *EXTENSION_SUFFIXES):
+            if os.path.isfile(os.path.join(folder, place + suffix)):
+                yield place + suffix
+                return
+        if not os.path.isdir(os.path.join(folder, place)):
+            return
+        package = os.path.join(place, "__init__.py")
+        if os.path.isfile(os.path.join(folder, package)):
+            yield package
+
+
+# The schedulers of a study: found on the machine that describes it, and made on the machines that run it.
+
 
 _WORDS = {
     "scheduler": "a policy or FILE:CLASS",
@@ -265,3 +450,65 @@ def _is_in(root: str, module: ModuleType) -> bool:
     if not isinstance(file, str) or not file.startswith(os.path.join(root, "")):
         return False
     return not {"site-packages", "dist-packages"} & set(file.split(os.sep))
+
+
+# The files that a study names beside its inputs: metrics, usage traces, and the program that simulates.
+
+
+def own_metrics(given: Any, folder: str) -> tuple[tuple[OwnMetricFile, ...], list[Files]]:
+    """The metrics that files define, and these files.
+
+    Raises:
+        StudyError: one of them is not a metric.
+        OSError: a file cannot be read.
+    """
+    found: dict[str, OwnMetricFile] = {}
+    files = []
+    for number, each in enumerate(given if isinstance(given, list | tuple) else [given]):
+        place = f"metrics[{number}]" if isinstance(given, list | tuple) and len(given) > 1 else "metrics"
+        target = getattr(each, "target", each)
+        if not isinstance(target, str) or ":" not in target:
+            raise StudyError(f"expected FILE.py:FUNCTION, or a metric that a file defines, got {shown(each)}", place)
+        try:
+            metric = load_metric(target, folder)
+        except InputError as error:
+            raise StudyError(str(error), place) from None
+        if metric.name in found:
+            raise StudyError(f"{shown(metric.name)} is named twice: remove one of them", place)
+        path, _, name = metric.target.rpartition(":")
+        beside, own = os.path.split(os.path.abspath(path))
+        files.append(Files.read(beside, imported_from_beside(path)))
+        about = (metric.name, metric.label, metric.definition, metric.unit, metric.better)
+        found[metric.name] = OwnMetricFile(f"{own}:{name}", files[-1].digest, *about)
+    return tuple(found.values()), files
+
+
+def traces_of(path: str) -> list[str]:
+    """The files of usage traces that a workload names, relative to its folder."""
+    with naming(path), open(path, "rb") as file:
+        if b"TraceReplayProfile" not in file.read():
+            return []
+    from batprotocol.model import TraceReplayProfile
+    from batprotocol.workloads import read_workload
+
+    folder = os.path.dirname(os.path.abspath(path))
+    found: dict[str, None] = {}
+    for profile in read_workload(path, compositions=True).profiles.values():
+        if isinstance(profile.profile, TraceReplayProfile):
+            name = profile.profile.filename
+            found[name] = None
+            beside = os.path.dirname(name)
+            with open(os.path.join(folder, name), encoding="utf-8", errors="surrogateescape") as file:
+                lines = (line.strip() for line in file)
+                found.update((os.path.join(beside, line), None) for line in lines if line and not line.startswith("#"))
+    return list(found)
+
+
+def digest_of_program(batsim: Sequence[str]) -> str:
+    """The digest of the program that simulates."""
+    if not batsim:
+        return ""
+    path = shutil.which(batsim[0])
+    if path is None:
+        raise StudyError(f"there is no program {shown(batsim[0])}", "batsim")
+    return Files.read(os.path.dirname(path), [os.path.basename(path)]).digest
