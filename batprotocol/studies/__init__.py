@@ -24,10 +24,9 @@ It must not know of campaigns.
 """
 
 from batprotocol.errors import StudyError
-from batprotocol.studies.keys import KEYS
-from batprotocol.studies.loads import WorkloadLoad, loads_of
-from batprotocol.studies.measuring import with_groups, with_metrics
+from batprotocol.studies._measurement import WorkloadLoad, loads_of, with_groups, with_metrics
 from batprotocol.studies.execution import Progress, Study, read_rows
+from batprotocol.studies.keys import KEYS
 from batprotocol.studies.runs import Run
 from batprotocol.studies.store import Row, Rows, Store
 

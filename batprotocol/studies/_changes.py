@@ -21,8 +21,8 @@ from batprotocol.simulator import ExternalEventList, Platform, Workload, host_ev
 from batprotocol.sites.logs.outages import outage_events, read_outages
 from batprotocol.studies._sources import Chosen, Files, filled, is_policy
 from batprotocol.studies.keys import KEYS, NEVER, OLD_KEYS
-from batprotocol.studies.traces import CAP, read_trace
 from batprotocol.studies.runs import Task, TraceFile
+from batprotocol.studies.traces import CAP, read_trace
 from batprotocol.workloads.changes import known_run_times
 from batprotocol.workloads.event_lists import written_event
 from batprotocol.workloads.host_events import HostChange, HostEvent

@@ -18,31 +18,26 @@ from batprotocol._util.files import naming
 from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.policies.names import PolicyNameError, named
 from batprotocol.studies._changes import (
+    ELECTRICITY,
     PREDICTED,
     SEED,
+    ElectricSchedulers,
     GivenInput,
     changes_of,
     counted_of,
     drawn_of,
+    electric_input,
+    laws_of,
+    measures_energy,
     predicting,
+    traces_of_run,
     word_of,
     words_of,
 )
+from batprotocol.studies._sources import Chosen, Files, chosen, digest_of_program, own_metrics, traces_of
 from batprotocol.studies.comparing.rows import expect_one_axis
-from batprotocol.studies._changes import (
-    ELECTRICITY,
-    ElectricSchedulers,
-    electric_input,
-    measures_energy,
-    traces_of_run,
-)
-from batprotocol.studies._changes import laws_of
-from batprotocol.studies._sources import Files
 from batprotocol.studies.keys import KEYS, MOST_RUNS, OLD_KEYS, values_of, with_new_names
-from batprotocol.studies.runs import limits_of
-from batprotocol.studies._sources import digest_of_program, own_metrics, traces_of
-from batprotocol.studies.runs import Measure, Run, Task
-from batprotocol.studies._sources import Chosen, chosen
+from batprotocol.studies.runs import Measure, Run, Task, limits_of
 from batprotocol.workloads import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
 
 __all__ = ["Description", "read_description"]

@@ -17,16 +17,15 @@ import msgspec
 from batprotocol._util.deprecation import OldName
 from batprotocol._util.engines import Ended, Engine, Processes
 from batprotocol.errors import StudyError
-from batprotocol.studies import measuring
+from batprotocol.studies import _measurement as measuring
+from batprotocol.studies._engines import SLURM_WORKERS, engine_on
 from batprotocol.studies._inputs import checked
-from batprotocol.studies.executing import FUNCTION
+from batprotocol.studies._simulation import FUNCTION
 from batprotocol.studies._sources import Files
-from batprotocol.studies.runs import DONE, FAILED, Outcome
-from batprotocol.studies.places import SLURM_WORKERS, engine_on
-from batprotocol.studies.runs import Limits, Measure, Run
+from batprotocol.studies.description import Description, read_description
+from batprotocol.studies.runs import DONE, FAILED, Limits, Measure, Outcome, Run
 from batprotocol.studies.store import Rows, Store
 from batprotocol.studies.store.store import key_of
-from batprotocol.studies.description import Description, read_description
 
 __all__ = ["Progress", "Study", "read_rows"]
 

@@ -13,9 +13,8 @@ from batprotocol._util.engines import Ended
 from batprotocol.errors import StudyError
 from batprotocol.studies import Progress, Store
 from batprotocol.studies._sources import Files
-from batprotocol.studies.runs import Outcome
 from batprotocol.studies.execution import _Loop, _ways
-from batprotocol.studies.runs import Limits, Run, Task
+from batprotocol.studies.runs import Limits, Outcome, Run, Task
 
 WITHOUT_ENGINE = True
 

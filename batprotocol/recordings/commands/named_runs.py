@@ -132,7 +132,7 @@ class NamedRun:
 
         if self._log is not None:
             from batprotocol.sites.logs.opening import read_log
-            from batprotocol.studies.comparing.logged import schedule_of_log
+            from batprotocol.studies.comparing.schedules import schedule_of_log
 
             with read_log(self._log) as log:
                 return schedule_of_log(log, name=self.name, hosts=hosts)

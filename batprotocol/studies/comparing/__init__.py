@@ -10,29 +10,31 @@ their jobs part. `plots` draws the metrics of runs, `ecdf` those of jobs, and
 """
 
 from batprotocol._util.deprecation import old_names
-from batprotocol.studies.comparing.ecdf import plot_ecdf
 from batprotocol.studies.comparing.intervals import (
     CONFIDENCE,
+    Estimate,
+    difference_of_ratios,
+    effective_number,
     holm,
     interval,
     means_of,
     p_value,
+    ratio,
 )
 from batprotocol.studies.comparing.pairs import TOLERANCE, Comparison, JobPair, Parting, compare
 from batprotocol.studies.comparing.plots import (
     Look,
     expect_plots,
     plot_boxes,
+    plot_ecdf,
     plot_lines,
     plot_means,
+    plot_watts,
     save_plot,
 )
-from batprotocol.studies.comparing.ratios import Estimate, difference_of_ratios, ratio
 from batprotocol.studies.comparing.rows import PlainRow, ResultRow
 from batprotocol.studies.comparing.schedules import REPORTED_TOLERANCE, Schedule, read_schedule, schedule_in
-from batprotocol.studies.comparing.series import effective_number
 from batprotocol.studies.comparing.tables import Cell, Table, table
-from batprotocol.studies.comparing.watts import plot_watts
 
 __all__ = [
     "CONFIDENCE",

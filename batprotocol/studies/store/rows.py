@@ -11,8 +11,7 @@ import msgspec
 from batprotocol.results import Electricity, JobRow, Metric, read_energy
 from batprotocol.results.beside import ENERGY
 from batprotocol.results.frames import arrow_table, pandas_frame, polars_frame
-from batprotocol.studies.runs import DONE, RECORDING, TRACEBACK
-from batprotocol.studies.runs import Measure
+from batprotocol.studies.runs import DONE, RECORDING, TRACEBACK, Measure
 from batprotocol.studies.store.jobs import allocations_in, failures_in, jobs_in
 from batprotocol.workloads.requests import Allocated, Attempt
 

@@ -9,11 +9,9 @@ The package must not know how runs are made.
 """
 
 from batprotocol.studies.whatif.answers import Answer, answer_of
-from batprotocol.studies.whatif.logs import ReadyLog, ready_log
-from batprotocol.studies.whatif.plan import Plan, plan_for
+from batprotocol.studies.whatif.plan import Plan, ReadyLog, plan_for, ready_log, study_toml
 from batprotocol.studies.whatif.question import Question, parse_nodes
 from batprotocol.studies.whatif.report import page
-from batprotocol.studies.whatif.toml import study_toml
 
 __all__ = [
     "Answer",

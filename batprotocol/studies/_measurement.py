@@ -1,14 +1,11 @@
-"""Measure runs: when they end, or later from their files. Nothing runs again for that.
-
-It must not know of studies, nor of stores: the folder of a run has all the data that it needs.
-"""
+"""Metrics of runs, when they end or later from their files, and the offered load of each workload."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -17,26 +14,17 @@ from batprotocol.results.beside import KnownPower, power_beside
 from batprotocol.results.electricity import TraceTooShort
 from batprotocol.results.times import JobTimes, MeasuredTime
 from batprotocol.results.workflows import workflow_means
-from batprotocol.simulator import (
-    JobRow,
-    OwnMetric,
-    TimedHostEvent,
-    WorkflowResult,
-    grouped,
-    load_metric,
-    measured,
-)
+from batprotocol.simulator import JobRow, OwnMetric, TimedHostEvent, WorkflowResult, grouped, load_metric, measured
 from batprotocol.studies._sources import Files
-from batprotocol.studies.runs import DONE
-from batprotocol.studies.traces import electricity_of, known_electricity
-from batprotocol.studies.runs import Measure, OwnMetricFile
+from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
+from batprotocol.studies.keys import KEYS
+from batprotocol.studies.runs import DONE, Measure, OwnMetricFile
 from batprotocol.studies.store.jobs import failures_in, groups_in, jobs_in, users_in, workflows_in
 from batprotocol.studies.store.rows import Rows
+from batprotocol.studies.traces import electricity_of, known_electricity
 from batprotocol.workloads.requests import Attempt
 
-__all__ = ["FUNCTION", "Measurable", "measure_again", "measures_of", "with_groups", "with_metrics"]
-
-FUNCTION: Final = "batprotocol.studies.measuring:measure_again"
+FUNCTION: Final = "batprotocol.studies._measurement:measure_again"
 """The function that engines call to measure runs from their files."""
 _TOTALS: Final = "schedule.json"
 
@@ -223,9 +211,9 @@ def with_groups(rows: Rows, by: str, own: Sequence[OwnMetric] = ()) -> Rows:
             **settings,
         )
         workflows = {each.name: each for each in what.workflows} if by == "workflow" else {}
-        for label, metrics in groups.items():
-            more = workflow_means([workflows[label]]) if label in workflows else {}
-            axes = {**row.axes, by: label}
+        for group, metrics in groups.items():
+            more = workflow_means([workflows[group]]) if group in workflows else {}
+            axes = {**row.axes, by: group}
             found.append(msgspec.structs.replace(row, axes=axes, metrics={**metrics.flat(), **more}, measure=measure))
     return Rows(found)
 
@@ -255,3 +243,69 @@ def _kept(folder: str, hosts: int) -> Measurable:
         events=events,
         power=power,
     )
+
+
+# The offered load of each workload of a study, as its runs measured it. It must not know how runs are made.
+
+
+_AXES: Final = tuple(
+    name
+    for name, key in KEYS.items()
+    if key.kind in ("input", "change", "machine") and name not in ("scheduler", "seed", "events", "failures")
+)
+"""The axes that decide the offered load. Seeds draw the same workload anew."""
+_PARTS: Final = ("warm_up", "cool_down", "begin", "end")
+
+
+class WorkloadLoad(NamedTuple):
+    """The offered load of a workload on a platform.
+
+    Attributes:
+        name: the workload, and its values on the axes of the study with several values: `workload=log.swf jobs=0-99`.
+        least: the smallest offered load of its runs.
+        most: the largest one, of another seed.
+        left_out: the settings of the study by which a part of each run does not count, such as `warm_up`.
+    """
+
+    name: str
+    least: float
+    most: float
+    left_out: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """A line for readers.
+
+        >>> str(WorkloadLoad("workload=log.swf arrival_factor=1.2", 0.941, 0.941))
+        'workload=log.swf arrival_factor=1.2: offered load 0.941'
+        """
+        least, most = f"{self.least:.3g}", f"{self.most:.3g}"
+        of = f" in the measured part of each run ({', '.join(self.left_out)})" if self.left_out else ""
+        return f"{self.name}: offered load {least if least == most else f'{least} to {most}'}{of}"
+
+
+def loads_of(rows: Iterable[ResultRow]) -> list[WorkloadLoad]:
+    """The offered load of each workload and platform, in the order of the rows. Runs without results do not count.
+
+    >>> from batprotocol.studies.comparing import PlainRow
+    >>> rows = [PlainRow({"workload": "w", "seed": seed}, {"offered_load": 0.5 + seed / 10}) for seed in range(3)]
+    >>> [str(each) for each in loads_of(rows)]
+    ['workload=w: offered load 0.5 to 0.7']
+    """
+    found: dict[str, list[float]] = {}
+    left_out: dict[str, dict[str, None]] = {}
+    rows = list(rows)
+    axes = axes_of(rows)
+    shown = [axis for axis in _AXES if axis == "workload" or len(axes.get(axis, ())) > 1]
+    for row in rows:
+        load = row.metrics.get("offered_load")
+        if load is not None and load == load:
+            name = " ".join(f"{axis}={label(row.axes[axis])}" for axis in shown if axis in row.axes)
+            found.setdefault(name or "workload", []).append(load)
+            left_out.setdefault(name or "workload", {}).update(dict.fromkeys(_left_out(row)))
+    return [WorkloadLoad(name, min(loads), max(loads), tuple(left_out[name])) for name, loads in found.items()]
+
+
+def _left_out(row: ResultRow) -> list[str]:
+    """The settings by which a part of a run does not count."""
+    settings = getattr(getattr(row, "measure", None), "settings", {})
+    return [name for name in _PARTS if settings.get(name)]

@@ -53,8 +53,7 @@ def engine_on(
         if slurm is not None:
             from batprotocol._util.engines.dask import DaskEngine
             from batprotocol.sites.slurm.client import LocalRunner, SlurmCommands
-            from batprotocol.studies.on_slurm import SlurmWorkers
-            from batprotocol.studies.wheels import Wheels
+            from batprotocol.studies._slurm_workers import SlurmWorkers, Wheels
 
             found = None if wheels is None else Wheels.read(wheels)
             workers = SlurmWorkers(SlurmCommands(LocalRunner()), count, slurm, wheels=found, on_note=on_note)

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from batprotocol.policies.slurm import Phases
-from batprotocol.studies.recorded.sites import configuration_of_run
+from batprotocol.studies.recorded.recordings import configuration_of_run
 from batprotocol.workloads.requests import expanded_names
 
 __all__ = ["KILL", "number_of", "phases_of", "submitted_of"]

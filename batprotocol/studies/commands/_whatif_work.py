@@ -12,7 +12,7 @@ from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
 from batprotocol.policies import is_name
 from batprotocol.studies import Study
-from batprotocol.studies.commands.run import execute
+from batprotocol.studies.commands._study_work import execute
 from batprotocol.studies.whatif import Plan, Question, answer_of, page, plan_for, ready_log, study_toml
 
 __all__ = ["ask"]

@@ -1,30 +1,30 @@
-"""Recorded runs of a real Slurm, once more under the policy `slurm`: the same submissions, run times and events.
-
-A simulation takes from the recording that which it cannot know: run times, phases of loops, times of commands.
-"""
+"""Recordings of a real Slurm, simulated: starts beside starts, and what differs."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from batprotocol.errors import InputError, shown
-from batprotocol.model import DelayProfile
-from batprotocol.model.hosts import frozen_hosts
+from batprotocol.model import DelayProfile, FinalJobState
+from batprotocol.model.hosts import format_hosts, frozen_hosts
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.amounts import span
-from batprotocol.studies.recorded.phases import KILL, number_of, phases_of, submitted_of
-from batprotocol.studies.recorded.recordings import readable
-from batprotocol.studies.recorded.sites import accounting_of_run, configuration_of_run
+from batprotocol.studies.comparing.schedules import Schedule
+from batprotocol.studies.recorded._phases import KILL, number_of, phases_of, submitted_of
+from batprotocol.studies.recorded.recordings import accounting_of_run, configuration_of_run, readable
 from batprotocol.workloads.host_events import HostEvent
 from batprotocol.workloads.host_events.events import HostChange
+from batprotocol.workloads.requests import expanded_names
+from batprotocol.workloads.requests.lives import rerun_id
 from batprotocol.workloads.workload import WorkloadProfile
-
-__all__ = ["Replay", "Start", "jobs_of", "replay", "replayed", "scheduler_of", "starts_of"]
 
 _RUN = 1.0
 """The seconds that a run of a loop lasts at most."""
@@ -332,3 +332,211 @@ def jobs_of(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any]
     """The jobs of a recorded run: number, submission time, and what they ask for."""
     for number, time, data, _, _ in _jobs(run):
         yield number, time, data
+
+
+# How far a replay of a recorded Slurm agrees with the recording: in times, in order, and in nodes.
+
+
+NEAR = 3.0
+"""Starts are near if they are at most so many seconds apart: the main loop runs every 3 s."""
+
+
+class Verdict(NamedTuple):
+    """How far a replay and its recording agree.
+
+    Attributes:
+        starts: the recorded starts.
+        near: those that are within `NEAR` seconds in the replay.
+        pairs: the pairs of successive starts of a partition.
+        ordered: those that have the same order in the replay.
+        placed: the starts on the same nodes.
+        misses: a line for each start that is not near, or on other nodes.
+    """
+
+    starts: int
+    near: int
+    pairs: int
+    ordered: int
+    placed: int
+    misses: list[str]
+
+    def sentence(self) -> str:
+        """The counts, for a line of a report."""
+        near, order = f"{self.near:,} of {self.starts:,}", f"{self.ordered:,} of {self.pairs:,}"
+        where = f"{self.placed:,} starts on the same nodes"
+        return f"{near} starts within {NEAR:g} s, {order} pairs in the same order, {where}"
+
+
+def judged(run: Mapping[str, Any], simulated: Sequence[Start]) -> Verdict:
+    """How far a replay agrees with its recording."""
+    real = starts_of(run)
+    lives: dict[str, list[tuple[int, Start]]] = {}
+    for place, start in enumerate(simulated):
+        lives.setdefault(start.job, []).append((place, start))
+    taken: dict[str, int] = {}
+    near = placed = 0
+    misses = []
+    partners: list[tuple[str, int] | None] = []
+    for start in real:
+        count = taken[start.job] = taken.get(start.job, 0) + 1
+        mine = lives.get(start.job, [])
+        partner = mine[count - 1] if count <= len(mine) else None
+        partners.append(None if partner is None else (start.partition, partner[0]))
+        if partner is None:
+            misses.append(f"{start.job}: starts at {start.time} by {start.by} on {start.nodes}, and never here")
+            continue
+        late = partner[1].time - start.time
+        is_near = abs(late) <= NEAR
+        near += is_near
+        same = set(expanded_names(start.nodes)) == set(partner[1].nodes.split(","))
+        placed += same
+        if not is_near or not same:
+            misses.append(
+                f"{start.job}: {start.time:.1f} {start.by} {start.nodes} | {partner[1].time:.1f} {partner[1].by} "
+                f"{partner[1].nodes if not same else '='} ({late:+.1f})"
+            )
+    pairs = ordered = 0
+    last: dict[str, int] = {}
+    for found in partners:
+        if found is not None:
+            partition, place = found
+            if partition in last:
+                pairs += 1
+                ordered += last[partition] < place
+            last[partition] = place
+    return Verdict(len(real), near, pairs, ordered, placed, misses)
+
+
+# The two schedules of a recorded Slurm: the recorded one, and that of its replay under the policy `slurm`.
+
+
+_STATES: Final = {
+    "COMPLETED": FinalJobState.COMPLETED_SUCCESSFULLY,
+    "FAILED": FinalJobState.COMPLETED_FAILED,
+    "TIMEOUT": FinalJobState.COMPLETED_WALLTIME_REACHED,
+}
+_NEAR: Final = 1.5
+"""Seconds between a start in the log and in the record of the end, which has whole seconds."""
+_ENDS: Final = re.compile(
+    r"Time limit exhausted for JobId=([0-9]{1,9}(?:_[0-9]{1,9})?)\b|"
+    r"_job_complete: JobId=([0-9]{1,9}(?:_[0-9]{1,9})?)(?:\([0-9]{1,9}\))? (WEXITSTATUS [0-9]{1,9}|WTERMSIG)"
+)
+"""The lines of the log that say how a job ends."""
+_WHOLE: Final = 1.0
+"""Limits count from the whole second of the start."""
+
+
+def recorded_schedule(run: Mapping[str, Any], name: str) -> Schedule:
+    """The schedule of a recorded run: each start is a job.
+
+    Args:
+        run: the recording.
+        name: its name in comparisons.
+
+    Raises:
+        InputError: something in the recording cannot be read.
+    """
+    with readable(name):
+        numbers = {node.name: place for place, node in enumerate(configuration_of_run(run).nodes)}
+        jobs = {number: (time, data) for number, time, data in jobs_of(run)}
+        over = max((time for time, _ in run["log"]), default=0.0)
+        rows, by, lives = [], dict[str, str](), Counter[str]()
+        for start, given in zip(starts_of(run), run["starts"], strict=True):
+            lives[start.job] += 1
+            time, data = jobs[start.job]
+            end, state = _end(run, given, over)
+            hosts = sorted(numbers[node] for node in expanded_names(start.nodes))
+            full = _name(start.job, lives[start.job])
+            by[full] = start.by
+            rows.append(
+                _row(
+                    full,
+                    data,
+                    submission_time=time,
+                    final_state=state,
+                    starting_time=start.time,
+                    execution_time=max(end - start.time, 0.0),
+                    allocated_resources=format_hosts(hosts),
+                )
+            )
+    if not rows:
+        raise InputError("no job of the recording started, so there is no schedule to compare", file=name)
+    asked = {f"w0!{number}": data for number, (_, data) in jobs.items()}
+    return Schedule(name=name, jobs=tuple(rows), hosts=len(numbers), is_logged=True, asked=asked, by=by)
+
+
+def replayed_schedule(replay: Replay, name: str) -> Schedule:
+    """The schedule of a replay, with its rows in the order of the starts.
+
+    Args:
+        replay: the replay.
+        name: its name in comparisons.
+    """
+    rows, by, lives = [], dict[str, str](), Counter[str]()
+    for start in replay.starts:
+        lives[start.job] += 1
+        full = _name(start.job, lives[start.job])
+        by[full] = start.by
+        row = replay.rows.get(full)
+        if row is not None:
+            rows.append(_limited(row, replay.asked[start.job]))
+    asked = {f"w0!{number}": data for number, data in replay.asked.items()}
+    return Schedule(name=name, jobs=tuple(rows), hosts=len(replay.nodes), asked=asked, by=by)
+
+
+def _name(job: str, life: int) -> str:
+    return f"w0!{job}" if life == 1 else rerun_id(f"w0!{job}", life - 1)
+
+
+def _row(full: str, data: Mapping[str, Any], **values: Any) -> JobRow:
+    workload, _, own = full.partition("!")
+    options = data["slurm"]
+    return JobRow(
+        job_id=own,
+        workload_name=workload,
+        profile=f"w0!p{own}",
+        requested_number_of_resources=options.get("nodes", [1])[0],
+        requested_time=_limit(options),
+        **values,
+    )
+
+
+def _limit(options: Mapping[str, Any]) -> float | None:
+    """The time limit in seconds. Slurm has whole minutes."""
+    return None if "time" not in options else float(-(-options["time"] // 60) * 60)
+
+
+def _limited(row: JobRow, data: Mapping[str, Any]) -> JobRow:
+    """A row with its time limit, and as one that reached it if it was killed then."""
+    limit, state = _limit(data["slurm"]), row.final_state
+    if state is FinalJobState.COMPLETED_KILLED and limit and (row.execution_time or 0.0) > limit - _WHOLE:
+        state = FinalJobState.COMPLETED_WALLTIME_REACHED
+    return msgspec.structs.replace(row, requested_time=limit, final_state=state)
+
+
+def _end(run: Mapping[str, Any], start: Mapping[str, Any], over: float) -> tuple[float, FinalJobState]:
+    """The end of a run of a job, and its state: those of its record, or else of the log.
+
+    A job that has neither ran until the end of the recording.
+    """
+    for record in _records(run, start):
+        return record["EndTime"], _STATES.get(record.get("JobState", ""), FinalJobState.COMPLETED_KILLED)
+    job = start["job"].partition("(")[0]
+    for time, text in run["log"]:
+        found = _ENDS.match(text) if time > start["t"] else None
+        if found and job in (found[1], found[2]):
+            if found[1]:
+                return time, FinalJobState.COMPLETED_WALLTIME_REACHED
+            is_good = found[3] == "WEXITSTATUS 0"
+            return time, FinalJobState.COMPLETED_SUCCESSFULLY if is_good else FinalJobState.COMPLETED_FAILED
+    return over, FinalJobState.COMPLETED_KILLED
+
+
+def _records(run: Mapping[str, Any], start: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    job, _, raw = start["job"].partition("(")
+    for record in run.get("jobcomp", ()):
+        times = record.get("StartTime"), record.get("EndTime")
+        if record.get("JobId") != (raw.rstrip(")") or job) or not all(isinstance(each, int | float) for each in times):
+            continue
+        if abs(times[0] - start["t"]) <= _NEAR:
+            yield record
