@@ -1,4 +1,4 @@
-"""One run: its scheduler, its simulation by the embedded or a real Batsim, and what it leaves."""
+"""One run: its scheduler, its simulation by the embedded or a real Batsim, and the files that it leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study names: files, schedulers with the modules of their folder, metrics and traces, each with a digest."""
+"""Files, schedulers, metrics and traces that a study names, each with a digest of all that decides its effect."""
 
 from __future__ import annotations
 

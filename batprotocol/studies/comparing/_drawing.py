@@ -1,4 +1,4 @@
-"""What plots share: looks, axes, colours and files."""
+"""The looks, axes, colours and files that plots share."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""Questions about a log: a study of its windows with other policies or machines, and a report of what would change.
+"""Questions about a log: its simulations with other policies or machines, and a report of what would change.
 
-`question` has what is asked, `logs` makes files of the log, and `plan` makes a study of it: the `windows` of the log,
-and all combinations of policies, arrivals, hosts (`machines`) and estimates. `toml` writes the study as a file. After
-the runs, `batches` cuts them into windows, `answers` compares each combination with the baseline, `conclusions` tries
-each difference again under other conditions, and `groups` finds out who gains and who loses.
-`assumptions` says what the answer rests on. `report` makes one page of HTML of all this, with the figures of `figures`.
-The package must not know how runs are made.
+`question` has what is asked, and the windows of the log. `plan` makes a study of it: all combinations of policies,
+arrivals, hosts and estimates. After the runs, `batches` cuts them into windows. `conclusions` compares two runs, and
+tries each difference again under other conditions. `answers` combines all differences, with the assumptions on which
+they rest. `report` makes one page of HTML of this.
 """
 
 from batprotocol.studies.whatif.answers import Answer, answer_of
