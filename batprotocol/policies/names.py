@@ -24,7 +24,7 @@ from batprotocol.policies.options import (
     trace_and_words,
 )
 from batprotocol.policies.scheduler import Policy
-from batprotocol.policies.slurm.naming import SlurmFileError, SlurmNameError, is_slurm, slurm_named
+from batprotocol.policies.slurm import SlurmFileError, SlurmNameError, is_slurm, slurm_named
 from batprotocol.policies.starts import Wait
 
 __all__ = [

@@ -22,7 +22,7 @@ from batprotocol.edc.loading import load
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.policies.names import PolicyNameError, files_in, parts_of, scheduler_named, with_options
-from batprotocol.policies.slurm.naming import is_slurm, slurm_files, with_slurm_files
+from batprotocol.policies.slurm import is_slurm, slurm_files, with_slurm_files
 from batprotocol.simulator import load_metric
 from batprotocol.studies.runs import OwnMetricFile
 

@@ -12,8 +12,8 @@ import msgspec
 
 from batprotocol._util.writing import whole
 from batprotocol.errors import InputError
-from batprotocol.policies.slurm.added import LIKE
-from batprotocol.policies.slurm.naming import is_slurm, slurm_files
+from batprotocol.policies.slurm import is_slurm, slurm_files
+from batprotocol.policies.slurm.scheduler import LIKE
 from batprotocol.simulator import Platform, Workload
 from batprotocol.sites.logs.imports import Import
 from batprotocol.sites.logs.opening import STANDARD_INPUT, is_logged, read_log
