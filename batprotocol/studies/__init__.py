@@ -5,16 +5,16 @@ combination of values is a run. Its name is a hash of everything that decides it
 take this way:
 
 - `keys` defines the keys of a description. `description` makes the `runs` of a description in TOML or Python.
-  `_sources` finds the files, schedulers and metrics that it names. `_changes` decides how the workload of a run changes,
-  which of its hosts fail, and which caps and traces its policy knows.
+  `_sources` finds the files, schedulers and metrics that it names. `_changes` decides how the workload of a run
+  changes, which of its hosts fail, and which caps and traces its policy knows.
 - `_inputs` reads each input once, and refuses studies that cannot run.
 - `execution` gives the runs that are not in the store to one of the `_engines`: processes, Dask, or `_slurm_workers`,
   whose nodes `_preparation` gives their packages. There, `_simulation` executes a run, with the embedded or a real
   Batsim. It keeps the conversation of runs that fail.
-- `_measurement` computes metrics when runs end, or later from their files, with the `traces` of a measure. It also has
-  the offered load of each workload.
-- `store` keeps the results, and returns them as rows. `comparing` makes tables, plots and comparisons of rows from any
-  source.
+- `_measurement` computes metrics when runs end, or later from their files, with the `traces` of a measure. It also
+  has the offered load of each workload.
+- `store` keeps the results, and returns them as rows. `comparing` makes tables, plots and comparisons of rows from
+  any source.
 - `whatif` finds the changes that another scheduler would have made to a log, and reports them. `recorded` compares
   recordings of a real Slurm with their replays. `conformance` tests a decision component in many simulations.
 - `commands` has the commands `study`, `whatif` and `compare`.

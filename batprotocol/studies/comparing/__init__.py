@@ -1,10 +1,10 @@
 """Compare the results of many runs: tables, plots, and the differences of two runs.
 
-`rows` defines the results to compare, and collects the values that repeat a measurement. `intervals` computes confidence
-intervals: of independent draws, or of windows that follow one another, whose sums make ratios. `tables` makes tables of
-means and differences, with captions. `plots` draws the metrics of runs and of jobs, and the power over time. `pairs`
-compares two runs job by job, and finds why their jobs part; `schedules` reads them from result files, recordings and
-logs.
+`rows` defines the results to compare, and collects the values that repeat a measurement. `intervals` computes
+confidence intervals: of independent draws, or of windows that follow one another, whose sums make ratios. `tables`
+makes tables of means and differences, with captions. `plots` draws the metrics of runs and of jobs, and the power over
+time. `pairs` compares two runs job by job, and finds why their jobs part; `schedules` reads them from result files,
+recordings and logs.
 """
 
 from batprotocol._util.deprecation import old_names

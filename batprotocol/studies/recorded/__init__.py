@@ -1,8 +1,8 @@
 """Recorded runs of a real Slurm, simulated again, and compared with their replays.
 
-`recordings` reads and checks them, with the configuration and the accounts of the recorded Slurm. `_phases` finds in its
-log when its loops ran. `_replays` simulates the same jobs and events under the policy `slurm`, makes the schedules of
-both, and counts how many starts are equal.
+`recordings` reads and checks them, with the configuration and the accounts of the recorded Slurm. `_phases` finds in
+its log when its loops ran. `_replays` simulates the same jobs and events under the policy `slurm`, makes the schedules
+of both, and counts how many starts are equal.
 """
 
 from batprotocol.studies.recorded._phases import phases_of
