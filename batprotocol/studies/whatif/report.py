@@ -40,7 +40,7 @@ _MARGIN: Final = 0.04
 def scale_of(values: Iterable[float | None], *, zero: bool = True) -> Scale:
     """The range that figures of these values share, with a margin. It contains 0 unless `zero` is false.
 
-    >>> span_of([1.0, 3.0, None])
+    >>> scale_of([1.0, 3.0, None])
     (-0.12, 3.12)
     """
     known = [value for value in values if value is not None]
