@@ -24,18 +24,19 @@ from batprotocol.studies.keys import KEYS, NEVER, OLD_KEYS
 from batprotocol.studies.runs import Task, TraceFile
 from batprotocol.studies.traces import CAP, read_trace
 from batprotocol.workloads.changes import known_run_times
-from batprotocol.workloads.event_lists import written_event
-from batprotocol.workloads.host_events import HostChange, HostEvent
-from batprotocol.workloads.outages import (
+from batprotocol.workloads.electricity.tables import trace_file
+from batprotocol.workloads.events import written_event
+from batprotocol.workloads.host_events import (
     Exponential,
     FailureModel,
+    HostChange,
+    HostEvent,
     Weibull,
     drawn_failures,
     parse_law,
     read_host_events,
 )
-from batprotocol.workloads.outages.merging import merged_outages
-from batprotocol.workloads.power_traces import trace_file
+from batprotocol.workloads.host_events.failures import merged_outages
 
 # The events of hosts of a run: read from a file, made of a trace of failures, or drawn from laws; and checked.
 

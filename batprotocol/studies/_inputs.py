@@ -17,9 +17,9 @@ from batprotocol.studies._sources import Files, is_policy
 from batprotocol.studies.runs import Run, Task
 from batprotocol.studies.traces import electricity_of
 from batprotocol.workloads import Platform, Workload, advice_on, named_workload, platform_for, read_platform
-from batprotocol.workloads.machines import DEFAULT_MASTER
+from batprotocol.workloads.described import parse_watts, with_watts
+from batprotocol.workloads.platform import DEFAULT_MASTER
 from batprotocol.workloads.requests import check_requests
-from batprotocol.workloads.watts import parse_watts, with_watts
 
 # The workloads and platforms in a process that executes runs: each is read once, and kept for the next runs.
 

@@ -23,7 +23,7 @@ from batprotocol.studies.recorded.recordings import accounting_of_run, configura
 from batprotocol.workloads.host_events import HostEvent
 from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import expanded_names
-from batprotocol.workloads.requests.lives import rerun_id
+from batprotocol.workloads.requests.usage import rerun_id
 from batprotocol.workloads.workload import WorkloadProfile
 
 _RUN = 1.0

@@ -37,8 +37,8 @@ from batprotocol.workloads import (
     with_recordings,
     workload_info,
 )
-from batprotocol.workloads.reading import is_log
-from batprotocol.workloads.zones import ClusterZone
+from batprotocol.workloads.names import is_log
+from batprotocol.workloads.network import ClusterZone
 
 __all__ = [
     "ARRIVALS",
