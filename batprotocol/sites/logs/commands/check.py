@@ -14,7 +14,7 @@ from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of, printable
 from batprotocol.results.words import duration, percent
 from batprotocol.sites.logs.checking import CopyCheck, Explanation, Waits
-from batprotocol.sites.logs.copies import explanations, simulated_copy
+from batprotocol.sites.logs.commands.copies import explanations, simulated_copy
 from batprotocol.sites.logs.imports import Import
 from batprotocol.sites.logs.windows import HostWindow, windows_json
 from batprotocol.workloads.requests import folded_names
