@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from batprotocol._util.durations import parse_duration
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import parse_duration
 from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.policies.names import PolicyNameError, parts_of, scheduler_named, with_options

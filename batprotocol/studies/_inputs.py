@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.errors import InputError, StudyError
 from batprotocol.results.grouping import GROUPINGS, JobGroups, job_groups

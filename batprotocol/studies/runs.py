@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol.edc.loading import LoadError
 from batprotocol.edc.moments import moment_of
+from batprotocol.edc.running import LoadError
 from batprotocol.errors import InputError, RuleViolation, StudyError, shown
 
 __all__ = [

@@ -12,8 +12,8 @@ from typing import Any, Final
 import click
 import msgspec
 
+from batprotocol._util.files import by_ending, whole
 from batprotocol._util.signals import Interrupts
-from batprotocol._util.writing import by_ending, whole
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.cli.terminal.text import number_of, printable

@@ -10,7 +10,7 @@ import matplotlib
 import msgspec
 from matplotlib.figure import Figure
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.errors import InputError, PackageMissing, shown
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from batprotocol._util.writing import whole
+from batprotocol._util.files import whole
 from batprotocol.errors import InputError
 from batprotocol.policies.slurm import is_slurm, slurm_files
 from batprotocol.policies.slurm.scheduler import LIKE
