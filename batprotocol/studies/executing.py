@@ -23,7 +23,7 @@ from batprotocol.engines.serving import PRINTED
 from batprotocol.errors import InputError
 from batprotocol.left_out import LeftOut
 from batprotocol.policies import Policy
-from batprotocol.policies.reporting import allocations_of
+from batprotocol.policies.jobs import allocations_of
 from batprotocol.simulator import (
     JobRow,
     JobRows,

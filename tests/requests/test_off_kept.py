@@ -21,8 +21,8 @@ from test_watts_kept import COUNTS, POLICIES, SEEDS
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies import EASY, Cap, Greedy, NoBackfilling, Policy, SiteRules
+from batprotocol.policies.availability import reduced
 from batprotocol.policies.site.capped import CappedPlanner
-from batprotocol.policies.site.pool import reduced
 from batprotocol.power import Trace
 from batprotocol.simulator import (
     ExternalEventList,

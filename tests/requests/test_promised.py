@@ -22,8 +22,8 @@ from worlds import PARTS, World
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies import SiteRules, named
-from batprotocol.policies.site.jobs import Entry
-from batprotocol.policies.site.pool import fits, reduced
+from batprotocol.policies.availability import fits, reduced
+from batprotocol.policies.jobs import Entry
 from batprotocol.simulator import ExternalEventList, Result, StaticJob, Workload, described_platform, simulate
 
 WITHOUT_ENGINE = True

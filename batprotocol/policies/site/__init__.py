@@ -25,7 +25,6 @@ jobs.
 
 from __future__ import annotations
 
-from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.rules import (
     Account,
     Limits,
@@ -36,5 +35,6 @@ from batprotocol.policies.site.rules import (
     SiteRules,
     read_site,
 )
+from batprotocol.policies.site.site import Site
 
 __all__ = ["Account", "Limits", "Partition", "Priority", "Qos", "Reservation", "Site", "SiteRules", "read_site"]

@@ -27,7 +27,8 @@ from batprotocol.model import (
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.outages import HostEvent, Window, read_host_event
 from batprotocol.outages.events import HostChange
-from batprotocol.policies.reporting import Allocating
+from batprotocol.policies.driver import UnknownKeys
+from batprotocol.policies.jobs import Allocating
 from batprotocol.policies.slurm.accounts import keeper_of
 from batprotocol.policies.slurm.added import with_added_hosts
 from batprotocol.policies.slurm.asking import job_of
@@ -44,7 +45,6 @@ from batprotocol.policies.slurm.reservations import Reservation
 from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.sides import Priorities
 from batprotocol.policies.slurm.yielding import yielding_of
-from batprotocol.policies.unknown_keys import UnknownKeys
 from batprotocol.requests import Allocated, read_request
 from batprotocol.requests.lives import life_id
 from batprotocol.slurm.accounting import Accounting

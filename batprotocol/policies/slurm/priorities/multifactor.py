@@ -14,7 +14,7 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from batprotocol.policies.orders.fair_share import age_factor, billing, relative_factor, size_factor
+from batprotocol.policies.fair_share import age_factor, billing, relative_factor, size_factor
 from batprotocol.policies.slurm.priorities.facts import JobFacts, Parts, total
 from batprotocol.policies.slurm.priorities.machine import Machine
 from batprotocol.policies.slurm.priorities.shares import Share, Shares
