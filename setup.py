@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from setuptools import setup
+from setuptools import find_packages, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 from setuptools.command.editable_wheel import editable_wheel
@@ -25,6 +25,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "tools"))
 
 from compiled import extensions, is_wanted
 from in_place import leave_only
+
+GENERATED = ["batprotocol._schema", "batprotocol.fb"]
+STUBS = ["intervaltree-stubs", "procset-stubs", "sortedcontainers-stubs"]
+PACKAGES = [*find_packages(include=["batprotocol", "batprotocol.*"]), *GENERATED, *STUBS]
+"""All folders of the library, and those that pyproject.toml takes from elsewhere."""
 
 LIBRARY = "_library"
 """The library that Batsim loads. Its name is not that of an extension module, so that no tool tries to import it. The
@@ -108,4 +113,7 @@ class Editable(editable_wheel):
         super().finalize_options()
 
 
-setup(cmdclass={"build_ext": BuildExtensions, "build_py": BuildModules, "editable_wheel": Editable})
+setup(
+    packages=PACKAGES,
+    cmdclass={"build_ext": BuildExtensions, "build_py": BuildModules, "editable_wheel": Editable},
+)

@@ -42,7 +42,7 @@ if not _os.path.isdir(_os.path.join(__path__[0], "_schema")):
 
 from typing import TYPE_CHECKING
 
-from batprotocol.deprecation import old_names as _old_names
+from batprotocol._util.deprecation import old_names as _old_names
 from batprotocol.errors import BuilderError as BuilderError
 from batprotocol.errors import DecodeError as DecodeError
 from batprotocol.errors import EncodeError as EncodeError
@@ -53,9 +53,9 @@ from batprotocol.errors import PeerSilent as PeerSilent
 from batprotocol.errors import ProtocolError as ProtocolError
 from batprotocol.errors import RuleViolation as RuleViolation
 from batprotocol.errors import SchedulerError as SchedulerError
-from batprotocol.hosts import FrozenHosts as FrozenHosts
-from batprotocol.hosts import Hosts as Hosts
 from batprotocol.model import *
+from batprotocol.model.free_hosts import FrozenHosts as FrozenHosts
+from batprotocol.model.free_hosts import Hosts as Hosts
 from batprotocol.wire import decode as decode
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ else:  # type checkers export what is imported with `*`, and mypy cannot read su
     __getattr__ = _old_names(
         __name__,
         {
-            "CaptureError": "capture.CaptureError",
+            "CaptureError": "recordings.CaptureError",
             "ClusterError": "campaigns.ClusterError",
-            "InputError": "simulator.InputError",
+            "InputError": "errors.InputError",
             "JdlError": "campaigns.JdlError",
             "PackageMissing": "errors.PackageMissing",
             "StoreAway": "campaigns.StoreAway",

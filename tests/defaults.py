@@ -16,40 +16,37 @@ from typing import Any
 
 from support import DATA
 
-PACKAGES = ("capture", "gym", "policies", "schemas", "studies")
+PACKAGES = ("gym", "policies", "recordings", "schemas", "studies")
 FOLDER = DATA / "defaults"
-OLD = ("batprotocol.policies.places",)
-"""Modules with an old name: to import them is a warning."""
 
 
-def modules_of(package: str) -> Iterator[ModuleType]:
-    """The package and all modules below it."""
-    found = importlib.import_module(f"batprotocol.{package}")
+def packages_of(name: str) -> Iterator[ModuleType]:
+    """The package and all packages below it, but those of commands."""
+    found = importlib.import_module(f"batprotocol.{name}")
     yield found
     for each in pkgutil.walk_packages(found.__path__, f"{found.__name__}."):
-        if each.name not in OLD and not each.name.rpartition(".")[2].startswith("_"):
+        if each.ispkg and "commands" not in each.name:
             yield importlib.import_module(each.name)
 
 
-def offered(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """The public functions and classes that a module defines, and the methods of these classes."""
-    for name, value in vars(module).items():
-        if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
-            continue
+def offered(package: ModuleType) -> Iterator[tuple[str, Any]]:
+    """The functions and classes that a package offers, and the methods of these classes."""
+    for name in getattr(package, "__all__", ()):
+        value = getattr(package, name)
         if inspect.isfunction(value):
             yield name, value
         elif inspect.isclass(value) and not issubclass(value, enum.Enum):
             yield name, value
             for inner, method in vars(value).items():
-                if not inner.startswith("_") and inspect.isfunction(method) and method.__module__ == module.__name__:
+                if not inner.startswith("_") and inspect.isfunction(method) and method.__module__ == value.__module__:
                     yield f"{name}.{inner}", method
 
 
 def lines_of(package: str) -> list[str]:
     """A line for each that has default values: its name, and the values by argument."""
     lines = []
-    for module in modules_of(package):
-        for name, value in offered(module):
+    for found in packages_of(package):
+        for name, value in offered(found):
             try:
                 parameters = inspect.signature(value).parameters.values()
             except (TypeError, ValueError):
@@ -57,7 +54,7 @@ def lines_of(package: str) -> list[str]:
             given = [each for each in parameters if each.default is not each.empty]
             texts = [re.sub(r" at 0x[0-9a-f]+", "", f"{each.name}={each.default!r}") for each in given]
             if texts:
-                lines.append(f"{module.__name__}.{name}: {', '.join(texts)}")
+                lines.append(f"{found.__name__}.{name}: {', '.join(texts)}")
     return sorted(lines)
 
 

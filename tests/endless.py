@@ -18,9 +18,10 @@ from types import FrameType
 from typing import Any
 
 from batprotocol import MessageBuilder, model
+from batprotocol import workloads as inputs
 from batprotocol.conversation import Conversation
 from batprotocol.edc import Scheduler
-from batprotocol.simulator import Platform, StaticJob, Workload, inputs, simulate
+from batprotocol.simulator import Platform, StaticJob, Workload, simulate
 from batprotocol.simulator.actions import KINDS
 from batprotocol.wire import dialect
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from batprotocol.campaigns.managers.oar import OarCluster
 from batprotocol.errors import ProtocolError
-from batprotocol.slurm.client import SlurmRest
+from batprotocol.sites.slurm.client import SlurmRest
 
 
 def _slurm(address: str, seconds: float) -> object:

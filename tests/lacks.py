@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import pytest
 
+from batprotocol._util.systems import lacking
 from batprotocol.errors import SystemLacks
-from batprotocol.systems import lacking
 
 __all__ = ["needs"]
 

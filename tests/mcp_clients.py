@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from batprotocol.mcp import Limits
+from batprotocol.cli.mcp_server import Limits
 
 anyio = pytest.importorskip("anyio")
 mcp = pytest.importorskip("mcp")
@@ -17,7 +17,7 @@ Play = Callable[[Any], Awaitable[None]]
 
 
 def play(limits: Limits, acts: Play) -> None:
-    from batprotocol.mcp.server import server_of
+    from batprotocol.cli.mcp_server.server import server_of
 
     async def connected() -> None:
         async with mcp.Client(server_of(limits)) as client:

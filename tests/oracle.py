@@ -18,7 +18,7 @@ from flatbuffers.table import Table
 
 from batprotocol import model
 from batprotocol.model import Doubles, Message, ProtocolEnum
-from batprotocol.reflection import Field, Type
+from batprotocol.wire.reflection import Field, Type
 
 __all__ = ["Piece", "Writer", "pieces", "read", "write"]
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import packets
 from servers import find
 
-from batprotocol.reflection import Schema, Type
+from batprotocol.wire.reflection import Schema, Type
 
 __all__ = ["capture", "output", "shown"]
 

@@ -17,7 +17,7 @@ from typing import Any
 from commands import run_here
 
 from batprotocol.model import parse_hosts
-from batprotocol.requests import expanded_names
+from batprotocol.workloads.requests import expanded_names
 
 __all__ = ["SlurmLog", "each_job_is_there", "starts_are_those_of_the_plugin", "the_copy_is_the_log"]
 

@@ -1,7 +1,7 @@
 """The situations of tests/data/slurm, as Slurm has them and as our policies do: one description, two sides.
 
 `simulated` converts a situation to our vocabulary and simulates it. `Allowed` reads what Slurm would allow from the
-lines of slurm.conf and the arguments of sbatch; it shares nothing with `batprotocol.requests`.
+lines of slurm.conf and the arguments of sbatch; it shares nothing with `batprotocol.workloads.requests`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from support import ROOT
 from batprotocol.model import DelayProfile, FinalJobState, parse_hosts
 from batprotocol.policies import named
 from batprotocol.simulator import JobRow, StaticJob, Workload, described_platform, simulate
-from batprotocol.simulator.inputs.workload import WorkloadProfile
+from batprotocol.workloads.workload import WorkloadProfile
 
 sys.path.append(str(ROOT / "tools"))
 from real_slurm import Asked, Situation, expanded

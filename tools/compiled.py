@@ -55,6 +55,7 @@ PLAIN: Final = frozenset(
         # It is a class of another library with a few additions.
         "conversation/usage.py",
         # They are tables, or run once for a job, and gain nothing.
+        "conversation/advice.py",
         "conversation/events.py",
         "simulator/progress/placement.py",
         # It gives Python's own methods for copies.
@@ -76,10 +77,10 @@ MODULES: Final = tuple(
             "edc/attending.py",
             "edc/session.py",
             "edc/verdicts.py",
-            "signals.py",
-            "simulator/results/extended.py",
-            "simulator/results/series.py",
-            "steps/counting.py",
+            "_util/signals.py",
+            "results/extended.py",
+            "results/series.py",
+            "_util/steps/counting.py",
         )
         if name not in PLAIN
     )

@@ -35,14 +35,14 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {
     "builder": ("batprotocol/builder", "tests/builder"),
-    "capture": ("batprotocol/capture", "tests/capture"),
+    "capture": ("batprotocol/recordings", "tests/capture"),
     "conversation": ("batprotocol/conversation", "tests/conversation"),
     "edc": ("batprotocol/edc", "tests/edc"),
     "entities": ("batprotocol/campaigns/entities", "tests/campaigns"),
     "gym": ("batprotocol/gym", "tests/learning"),
     "nodes": ("batprotocol/fast/nodes", "tests/fast"),
     "policies": ("batprotocol/policies", "tests/policies"),
-    "results": ("batprotocol/simulator/results", "tests/simulator"),
+    "results": ("batprotocol/results", "tests/simulator"),
     "schemas": ("batprotocol/schemas", "tests/schemas"),
     "studies": ("batprotocol/studies", "tests/studies"),
     "translate": ("batprotocol/legacy/translate", "tests/legacy/translate"),

@@ -30,10 +30,10 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.policies import named
 from batprotocol.simulator import Workload, named_workload, platform_for, simulate
-from batprotocol.simulator.inputs.changes import scaled_arrivals
 from batprotocol.studies.whatif.batches import RunOfLog
 from batprotocol.studies.whatif.conclusions import Cut, difference_of
 from batprotocol.studies.whatif.windows import span_of_log
+from batprotocol.workloads.changes import scaled_arrivals
 
 LOADS: Final = (0.7, 0.9, 0.97, 1.05)
 TODAY: Final = "easy"

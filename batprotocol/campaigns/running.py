@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
+from batprotocol._util.signals import Interrupts
 from batprotocol.campaigns.loop import Cycle, Loop
 from batprotocol.campaigns.managers import Request, ResourceManager, open_manager
 from batprotocol.campaigns.model import Observation, Settings
 from batprotocol.campaigns.store import Store, Where
 from batprotocol.errors import ClusterError, StoreAway
-from batprotocol.signals import Interrupts
 
 __all__ = ["run_campaigns"]
 

@@ -13,7 +13,7 @@ the modules that do the work only when a command runs: `batproto --help` and com
 The families share these modules: `parameters` has the parameters that several commands take, `completing` completes
 them in shells, and `families` prints the help of groups. `named` opens the runs that users name. Input goes from
 `inputs` to the table of `protocols`, and output goes to `terminal`. `version` describes this installation of
-batprotocol. A family imports another one only where `tests/house/test_floors.py` has one above the other.
+batprotocol. A family imports another one only where `tests/house/test_layers.py` has one above the other.
 
 Nothing outside this folder may import `click` or `rich`, except for the summary of a simulation.
 """

@@ -69,7 +69,7 @@ def complete_rule(context: click.Context, parameter: click.Parameter, start: str
 
 def complete_metric(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """The metrics of whole runs."""
-    from batprotocol.simulator.results.catalogue import OF_RUNS
+    from batprotocol.results.catalogue import OF_RUNS
 
     return completions(tuple(OF_RUNS), start)
 
@@ -83,7 +83,7 @@ def complete_old_protocol(context: click.Context, parameter: click.Parameter, st
 
 def complete_log_format(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """The formats of logs, that of captured network traffic, and files of columns."""
-    from batprotocol.history.formats import FORMATS
+    from batprotocol.sites.logs.formats import FORMATS
 
     return [*completions((*FORMATS, "pcap"), start), CompletionItem(start, type="file")]
 

@@ -24,7 +24,7 @@ class _Commands(MutableMapping[str, click.Command]):
     """Commands by their names, each imported at its first use.
 
     Args:
-        places: the module and the name of each command in it: `"batprotocol.cli.messages.command:dump"`.
+        places: the module and the name of each command in it: `"batprotocol.wire.commands.command:dump"`.
     """
 
     def __init__(self, places: Mapping[str, str]) -> None:

@@ -1,7 +1,7 @@
-"""`batproto` itself: it finds the commands and sets the exit status.
+"""`batproto` itself: it shows the commands that packages bring, and sets the exit status.
 
-The parameters of a command are in the module `command` of its family's folder, which is imported when the command is
-called. The modules beside it do the work.
+The parameters of a command are in the folder `commands` of the package that it commands, which is imported when the
+command is called. The modules beside it do the work.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from typing import Any, BinaryIO, NoReturn, TextIO, cast
 import click
 from click.shell_completion import get_completion_class
 
+from batprotocol._util.files import reason_of
 from batprotocol.cli.completing import use_bash_as_it_is
 from batprotocol.cli.families import Family
+from batprotocol.cli.registry import PURPOSES, command_of_another, commands, of_others
 from batprotocol.cli.terminal.output import PIPE_CLOSED, STANDARD_OUTPUT, discard
 from batprotocol.cli.terminal.text import printable
 from batprotocol.errors import ProtocolError
-from batprotocol.files import reason_of
 
 __all__ = ["batproto", "main"]
 
 NAME = "batproto"
+REFERENCE = PURPOSES[3]
 SHELLS = ("bash", "zsh", "fish")
 INTERRUPTED = 130
 """The exit status that shells report for a program that SIGINT ends."""
@@ -43,83 +45,28 @@ def _show_version(context: click.Context, parameter: click.Parameter, wanted: bo
         context.exit()
 
 
-_OVERVIEW = {
-    "Write schedulers, and try them": {
-        "new": "Write a scheduler to start from, and its test.",
-        "policies": "List the built-in policies, and the parts of their names.",
-        "simulate": "Simulate a scheduler with the embedded Batsim.",
-        "import": "Make a workload of the log of a resource manager.",
-        "workload": "Describe workloads, and make workloads of other formats.",
-        "compare": "Compare the results of two simulations, job by job.",
-        "study": "Run many simulations, and make tables and plots of them.",
-        "whatif": "Report what other policies, arrivals or hosts would change.",
-        "conformance": "Test whether a scheduler, in any language, keeps the rules.",
-    },
-    "Run schedulers with Batsim": {
-        "run": "Run a scheduler for one simulation, and start Batsim for it.",
-        "library": "Print the options with which Batsim loads a scheduler.",
-        "bridge": "Connect a Batsim and a scheduler of different versions.",
-    },
-    "Look at recordings and messages": {
-        "dump": "Print messages as readable trees, or as JSON.",
-        "at": "Show the state of a run at a simulated time.",
-        "tap": "Record the messages between Batsim and any scheduler.",
-        "export": "Write a run for other programs: Perfetto, CSV, Parquet.",
-        "timeline": "Show jobs on hosts over time, in a page or a figure.",
-        "stats": "Print statistics of a run: sizes, times, jobs, utilisation.",
-        "diff": "Find where two runs begin to differ, and which jobs differ.",
-        "replay": "Find where a scheduler decides differently than recorded.",
-        "check": "Check that a run follows the rules of the conversation.",
-        "validate": "Check that messages can be read, and belong to the schema.",
-        "convert": "Convert a message, or a whole recording, into another format.",
-    },
-    "Look up reference": {
-        "rules": "List the rules of the conversation, or explain one of them.",
-        "schema": "Show the schema: fields, types, defaults, comments.",
-        "completion": "Print a script that makes the shell complete all this.",
-    },
-    "Other systems": {
-        "grid": "Run campaigns on the idle resources of clusters, as CiGri.",
-        "fast": "Talk to the parts of FaST over MQTT, and check them.",
-        "mcp": "Let an assistant simulate, and look at recordings.",
-    },
-}
-
-
-_PLACES = {
-    "new": "batprotocol.cli.new.command:new",
-    "policies": "batprotocol.cli.reference.command:policies",
-    "simulate": "batprotocol.cli.simulate.command:simulate",
-    "import": "batprotocol.cli.importing.command:import_logs",
-    "workload": "batprotocol.cli.workload.command:workload",
-    "compare": "batprotocol.cli.compare.command:compare",
-    "study": "batprotocol.cli.study.command:study",
-    "whatif": "batprotocol.cli.whatif.command:whatif",
-    "conformance": "batprotocol.cli.conformance.command:conformance",
-    "run": "batprotocol.cli.run.command:run",
-    "library": "batprotocol.cli.run.command:library",
-    "bridge": "batprotocol.cli.bridge.command:bridge",
-    "dump": "batprotocol.cli.messages.command:dump",
-    "at": "batprotocol.cli.captures.command:at",
-    "tap": "batprotocol.cli.captures.command:tap",
-    "export": "batprotocol.cli.captures.command:export",
-    "timeline": "batprotocol.cli.captures.command:timeline",
-    "stats": "batprotocol.cli.captures.command:stats",
-    "diff": "batprotocol.cli.captures.command:diff",
-    "replay": "batprotocol.cli.captures.command:replay",
-    "check": "batprotocol.cli.messages.command:check",
-    "validate": "batprotocol.cli.messages.command:validate",
-    "convert": "batprotocol.cli.messages.command:convert",
-    "rules": "batprotocol.cli.reference.command:rules",
-    "schema": "batprotocol.cli.reference.command:schema",
-    "grid": "batprotocol.cli.grid.command:grid",
-    "fast": "batprotocol.cli.fast.command:fast",
-    "mcp": "batprotocol.cli.mcp.command:mcp",
-}
+_COMPLETION = {"completion": "Print a script that makes the shell complete all this."}
+_OTHERS = "Of other packages"
 
 
 class _Program(Family):
-    """The whole of `batproto`. A command whose output nobody reads ends with 141; click would make it 1."""
+    """The whole of `batproto`: the commands that packages bring. One whose output nobody reads ends with 141."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name: of this library, or else of another package."""
+        return super().get_command(ctx, cmd_name) or command_of_another(cmd_name)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands, for completion and for similar names."""
+        return sorted({*self.commands, *of_others()})
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the overview, and the commands of other packages below it."""
+        super().format_commands(ctx, formatter)
+        others = [name for name in sorted(of_others()) if name not in self.commands]
+        if others:
+            with formatter.section(_OTHERS):
+                formatter.write_dl([(name, of_others()[name].value) for name in others])
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -130,6 +77,15 @@ class _Program(Family):
     def invoke(self, ctx: click.Context) -> Any:
         with _quiet_when_closed():
             return super().invoke(ctx)
+
+
+def _overview() -> dict[str, dict[str, str]]:
+    """The sentences of all commands by their purposes."""
+    found: dict[str, dict[str, str]] = {}
+    for name, command in commands().items():
+        found.setdefault(command.purpose, {})[name] = command.sentence
+    found.setdefault(REFERENCE, {}).update(_COMPLETION)
+    return found
 
 
 @contextmanager
@@ -143,8 +99,8 @@ def _quiet_when_closed() -> Iterator[None]:
 
 @click.group(
     cls=_Program,
-    overview=_OVERVIEW,
-    places=_PLACES,
+    overview=_overview(),
+    places={name: command.call for name, command in commands().items()},
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )

@@ -40,7 +40,7 @@ class Duration(click.types.FloatParamType):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        from batprotocol.durations import parse_duration
+        from batprotocol._util.durations import parse_duration
         from batprotocol.errors import InputError
 
         if isinstance(value, int | float):
@@ -150,8 +150,8 @@ def file_with_ending(*endings: str) -> Callable[[click.Context, click.Parameter,
     """
 
     def check(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        from batprotocol._util.writing import by_ending
         from batprotocol.errors import InputError
-        from batprotocol.writing import by_ending
 
         for path in value if isinstance(value, tuple) else (value,):
             try:

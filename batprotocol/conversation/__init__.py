@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from batprotocol._util.deprecation import old_names
+from batprotocol._util.rules import Rule, Severity
 from batprotocol.conversation.automaton import HostPower, JobState, Phase, Registration
 from batprotocol.conversation.conversation import Conversation
 from batprotocol.conversation.known_jobs import JobRecord
 from batprotocol.conversation.reading import AnyMessage
 from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, RULE_SETS, RULES, Violation
 from batprotocol.conversation.state import CallRecord, HostRecord, ProbeRecord
-from batprotocol.deprecation import old_names
-from batprotocol.rules import Rule, Severity
 
 __all__ = [
     "CATALOGUE",

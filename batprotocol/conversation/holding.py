@@ -12,9 +12,9 @@ from typing import Final
 from intervaltree import IntervalTree
 from mypy_extensions import mypyc_attr
 
+from batprotocol._util.steps.counting import step
 from batprotocol.conversation.hostsets import HostCounts, HostSetText
 from batprotocol.conversation.usage import Moment, Usage
-from batprotocol.steps.counting import step
 
 __all__ = ["Holding"]
 

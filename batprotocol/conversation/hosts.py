@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import Final
 
 from batprotocol import model
+from batprotocol._util.steps.counting import step
 from batprotocol.conversation.automaton import HostPower
 from batprotocol.conversation.hostsets import HostCounts, HostSetText, describe, mask_of, members
 from batprotocol.conversation.state import HostRecord, State
 from batprotocol.errors import shown
-from batprotocol.steps.counting import step
 
 __all__ = [
     "change_pstate",

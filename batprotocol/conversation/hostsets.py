@@ -14,9 +14,9 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol._util.steps.counting import step
 from batprotocol.errors import shown
 from batprotocol.model.hosts import seen_hosts
-from batprotocol.steps.counting import step
 
 __all__ = ["HostCounts", "HostSetText", "describe", "mask_of", "members", "read_hosts"]
 

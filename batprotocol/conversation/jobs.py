@@ -11,6 +11,7 @@ from math import inf
 from typing import Final
 
 from batprotocol import model
+from batprotocol._util.steps.counting import step
 from batprotocol.conversation.automaton import JobState
 from batprotocol.conversation.hosts import some_holders, why_asleep
 from batprotocol.conversation.hostsets import HostSetText, describe, members, read_hosts
@@ -20,7 +21,6 @@ from batprotocol.conversation.profiles import PARALLEL_TASKS, contained, is_usag
 from batprotocol.conversation.state import State
 from batprotocol.conversation.tasks import check_tasks
 from batprotocol.errors import InputError, shown
-from batprotocol.steps.counting import step
 
 __all__ = [
     "completed",
@@ -118,7 +118,7 @@ def execute(state: State, event: model.ExecuteJobEvent) -> None:
 
 def _asks_for_a_part(extra_data: str) -> bool:
     """Whether a job asks for a part of each of its hosts: for some cores, memory or GPUs, and not exclusively."""
-    from batprotocol.requests import read_request  # most jobs ask for nothing
+    from batprotocol.workloads.requests import read_request  # most jobs ask for nothing
 
     try:
         return not read_request(extra_data).is_whole

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from typing import Final
 
 from batprotocol import model
+from batprotocol._util.steps.counting import step
 from batprotocol.conversation.hostsets import HostSetText, read_hosts
 from batprotocol.conversation.profiles import in_order, leaves
 from batprotocol.conversation.state import State
 from batprotocol.errors import shown
-from batprotocol.steps.counting import step
 
 __all__ = ["check_overrides", "check_placement"]
 

@@ -11,8 +11,8 @@ from math import inf, isqrt
 from typing import Final
 
 from batprotocol import model
+from batprotocol._util.steps.counting import step
 from batprotocol.conversation.state import State
-from batprotocol.steps.counting import step
 
 __all__ = [
     "COMPOSITIONS",

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from batprotocol import model
+from batprotocol._util.steps.counting import step
 from batprotocol.conversation.automaton import JobState, Registration
 from batprotocol.conversation.jobs import check_id
 from batprotocol.conversation.known_jobs import JobRecord
 from batprotocol.conversation.profiles import COMPOSITIONS, elsewhere, executors_of
 from batprotocol.conversation.state import State
 from batprotocol.errors import shown
-from batprotocol.steps.counting import step
 
 __all__ = [
     "finish_registration",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
-from batprotocol import rules
-from batprotocol.rules import Catalogue, Row, Rule, Severity
+from batprotocol._util import rules
+from batprotocol._util.rules import Catalogue, Row, Rule, Severity
 
 __all__ = ["CATALOGUE", "DEFAULT_RULE_SET", "RULES", "RULE_SETS", "Violation"]
 
@@ -403,8 +403,8 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Severity]]] = CATALOGUE.rule_sets
 class Violation(rules.Violation, frozen=True):
     """A broken rule of the conversation, and the place.
 
-    `batprotocol.rules.Violation` explains its attributes: `message` (the number; 0 for the initialization data, 1 for
-    the hello), `path`, `rule`, `severity` and `text`.
+    `batprotocol._util.rules.Violation` explains its attributes: `message` (the number; 0 for the initialization data, 1
+    for the hello), `path`, `rule`, `severity` and `text`.
 
     >>> print(Violation(3, "events[0].event.job_id", "job.unknown", "error", "there is no job 'w0!1'"))
     message 3, events[0].event.job_id: error: there is no job 'w0!1' [job.unknown]

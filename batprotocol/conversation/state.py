@@ -13,6 +13,7 @@ import msgspec
 from mypy_extensions import mypyc_attr
 
 from batprotocol import model
+from batprotocol._util.rules import Severity
 from batprotocol.conversation.automaton import Expected, HostPower, Phase, Registration
 from batprotocol.conversation.holding import Holding
 from batprotocol.conversation.hostsets import HostCounts, HostSetText, read_hosts
@@ -20,7 +21,6 @@ from batprotocol.conversation.known_jobs import JobRecord, Jobs
 from batprotocol.conversation.power import PowerRecord
 from batprotocol.conversation.rules import Violation
 from batprotocol.errors import shown
-from batprotocol.rules import Severity
 
 __all__ = ["CallRecord", "HostRecord", "ProbeRecord", "State"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from batprotocol import model
+from batprotocol._util.steps.counting import step
 from batprotocol.conversation.state import State
-from batprotocol.steps.counting import step
 
 __all__ = ["after_now", "now", "order", "timestamps"]
 

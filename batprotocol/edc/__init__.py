@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from batprotocol.deprecation import old_names
+from batprotocol._util.deprecation import old_names
 from batprotocol.edc.reply import Reply
 from batprotocol.edc.scheduler import Scheduler, rehearse
 from batprotocol.edc.session import Session, Turn

@@ -7,10 +7,10 @@ from typing import Any
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol._util.steps.counting import step
 from batprotocol.edc.moments import note_event
 from batprotocol.edc.session import LAST_EVENTS, Turn
 from batprotocol.model import Event
-from batprotocol.steps.counting import step
 
 __all__ = ["Attendant"]
 

@@ -10,9 +10,9 @@ import os
 from collections.abc import Mapping
 from types import ModuleType
 
+from batprotocol._util.importing import DEPENDENCIES, ImportFault, module_in
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import SchedulerError
-from batprotocol.importing import DEPENDENCIES, ImportFault, module_in
 
 __all__ = ["DEPENDENCIES", "LoadError", "file_of", "load"]
 

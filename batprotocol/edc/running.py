@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 
+from batprotocol._util.signals import Interrupts
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.moments import inspection_hint, moment_of, note
+from batprotocol.edc.recording import Recorder, facts
 from batprotocol.edc.scheduler import Scheduler, attend_to, expect_scheduler, hello_of, intended_by
 from batprotocol.edc.server import DEFAULT_ENDPOINT, Server
 from batprotocol.edc.session import Session
 from batprotocol.edc.verdicts import logger
 from batprotocol.model import Message, SimulationErrorEvent
-from batprotocol.recording import Recorder, facts
-from batprotocol.signals import Interrupts
 
 __all__ = ["drive", "failure_of", "run"]
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from batprotocol import model
+from batprotocol._util.methods import expect_known, expect_method, is_computed
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.attending import Attendant
 from batprotocol.edc.greeting import hello_message
@@ -18,7 +19,6 @@ from batprotocol.edc.reply import Reply
 from batprotocol.edc.session import LAST_EVENTS, Session, Turn
 from batprotocol.edc.verdicts import Verdicts, logger
 from batprotocol.errors import BuilderError, SchedulerError, shown
-from batprotocol.methods import expect_known, expect_method, is_computed
 
 __all__ = ["METHODS", "Scheduler", "attend_to", "expect_scheduler", "hello_of", "intended_by", "rehearse"]
 

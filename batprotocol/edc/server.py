@@ -13,14 +13,14 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
+from batprotocol._util.sockets.channel import TICK, Channel
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.greeting import hello_message
 from batprotocol.edc.moments import moment_of, note_moment
+from batprotocol.edc.recording import Recorder
 from batprotocol.edc.session import Session, Turn
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation
 from batprotocol.model import Direction, EDCRequestedSimulationFeatures
-from batprotocol.recording import Recorder
-from batprotocol.sockets.channel import TICK, Channel
 from batprotocol.wire import frames
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ check of messages), `runtime` (a connection to a broker, tasks that give their r
 
 from typing import TYPE_CHECKING
 
-from batprotocol.deprecation import old_names
+from batprotocol._util.deprecation import old_names
 from batprotocol.errors import TaskFailed as TaskFailed
 from batprotocol.fast.messages import ROUTES as ROUTES
 from batprotocol.fast.messages import Participant as Participant

@@ -10,8 +10,8 @@ many environments into one. `wrappers` has the observations of other papers.
 
 from __future__ import annotations
 
+from batprotocol._util.extras import installing
 from batprotocol.errors import PackageMissing
-from batprotocol.extras import installing
 
 try:
     import gymnasium as _gymnasium

@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from batprotocol.errors import InputError, shown
 from batprotocol.gym.log import Log
-from batprotocol.power import CARBON, PRICE, Kind, PowerEvent, Trace
-from batprotocol.power.events import power_events
-from batprotocol.simulator.inputs import parse_watts
-from batprotocol.simulator.inputs.power_traces import trace_named
+from batprotocol.workloads import parse_watts
+from batprotocol.workloads.electricity import CARBON, PRICE, Kind, PowerEvent, Trace
+from batprotocol.workloads.electricity.events import power_events
+from batprotocol.workloads.power_traces import trace_named
 
 __all__ = ["SUMS", "Electric", "KnownElectricity"]
 

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from batprotocol.errors import InputError, shown
 from batprotocol.gym.worlds.world import World
-from batprotocol.hosts import FrozenHosts, Hosts
-from batprotocol.power import CARBON, PRICE
+from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.simulator import TAU, JobRow, OwnMetric, load_metric, measured
+from batprotocol.workloads.electricity import CARBON, PRICE
 
 __all__ = [
     "REWARDS",

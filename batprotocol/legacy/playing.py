@@ -11,7 +11,7 @@ from typing import Protocol
 
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.errors import RuleViolation
-from batprotocol.model import Message
+from batprotocol.model import AllStaticJobsHaveBeenSubmittedEvent, Message, SimulationEndsEvent
 
 __all__ = ["Judged", "Player"]
 
@@ -59,6 +59,10 @@ class Judged:
     def answer(self, message: Message) -> Message:
         """The reply to a message."""
         assert self._answer is not None, "the hello comes first"
+        kinds = {type(event) for event in message.events}
+        if {AllStaticJobsHaveBeenSubmittedEvent, SimulationEndsEvent} <= kinds:
+            # The end of a Batsim that does not report the last job of its workload: nobody could finish registration.
+            self._told.add("simulation.ends-early")
         for violation in self.conversation.receive(message):
             logger.log(logging.DEBUG if violation.rule in self._told else logging.WARNING, "%s", violation)
             self._told.add(violation.rule)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from batprotocol._util.extras import installing
 from batprotocol.errors import DecodeError, EncodeError, PackageMissing, PeerGone
-from batprotocol.extras import installing
 from batprotocol.legacy.json.careful import parsed
 from batprotocol.legacy.json.values import Job, JobProfile, types_of
 

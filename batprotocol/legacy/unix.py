@@ -16,11 +16,11 @@ from contextlib import suppress
 from select import select
 from typing import Final
 
+from batprotocol._util.sockets.endpoints import refuse_bad_endpoint
+from batprotocol._util.sockets.requester import PATIENCE
+from batprotocol._util.systems import refusal
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent, SystemLacks
 from batprotocol.legacy.text.framing import Stream
-from batprotocol.sockets.endpoints import refuse_bad_endpoint
-from batprotocol.sockets.requester import PATIENCE
-from batprotocol.systems import refusal
 
 __all__ = ["Line"]
 

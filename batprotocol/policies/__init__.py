@@ -12,7 +12,7 @@ preemption; `recorded` starts jobs as a log says. `availability` has what is fre
 
 from __future__ import annotations
 
-from batprotocol.deprecation import old_names
+from batprotocol._util.deprecation import old_names
 from batprotocol.policies.allocations import *
 from batprotocol.policies.backfilling import *
 from batprotocol.policies.caps import *

@@ -13,13 +13,13 @@ The rest of the library does not use this package.
 
 from __future__ import annotations
 
-from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
 from batprotocol.schemas.codec import Codec, Record
 from batprotocol.schemas.describing import applied, described
 from batprotocol.schemas.differences import Difference, Effect, Verdict, differences, worst
 from batprotocol.schemas.dissecting import dissector
 from batprotocol.schemas.fitting import Fitting, Verdicts, misfit, other_ages
 from batprotocol.schemas.reading import AGES, TODAY, age, ages, read_schema
+from batprotocol.wire.reflection import Enum, Field, Schema, Table, Type, Union
 
 __all__ = [
     "AGES",

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from batprotocol.reflection import Schema
 from batprotocol.schemas.writing import write
 from batprotocol.wire import json
 from batprotocol.wire.dialect.parser import read as read_json
 from batprotocol.wire.engine import as_bytes
 from batprotocol.wire.reader import read
+from batprotocol.wire.reflection import Schema
 
 __all__ = ["Codec", "Record"]
 

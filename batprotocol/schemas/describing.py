@@ -26,8 +26,8 @@ import re
 from typing import Any, Final, NoReturn
 
 from batprotocol.errors import InputError
-from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
 from batprotocol.wire.reader import CODES
+from batprotocol.wire.reflection import Enum, Field, Schema, Table, Type, Union
 
 __all__ = ["applied", "described"]
 

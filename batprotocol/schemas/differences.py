@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
 from batprotocol.schemas.structs import struct_changes
 from batprotocol.wire.binding import RANGES
+from batprotocol.wire.reflection import Enum, Field, Schema, Table, Type, Union
 
 __all__ = ["Difference", "Effect", "Verdict", "differences", "worst", "worst_of"]
 

@@ -14,7 +14,7 @@ from math import isinf, isnan
 from typing import Any, Final
 
 from batprotocol.errors import InputError
-from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
+from batprotocol.wire.reflection import Enum, Field, Schema, Table, Type, Union
 
 __all__ = ["dissector"]
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from batprotocol._schema.description import SCHEMA
 from batprotocol.errors import InputError
-from batprotocol.reflection import Schema, read_reflection
 from batprotocol.schemas.describing import applied
+from batprotocol.wire.reflection import Schema, read_reflection
 
 __all__ = ["AGES", "TODAY", "age", "ages", "read_schema"]
 

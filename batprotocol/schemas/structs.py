@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from batprotocol.reflection import Table, Type
+from batprotocol.wire.reflection import Table, Type
 
 __all__ = ["StructChange", "struct_changes"]
 

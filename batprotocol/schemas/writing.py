@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
 from batprotocol.errors import EncodeError, an, shown
-from batprotocol.reflection import Field, Schema, Type
 from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES, RANGES
 from batprotocol.wire.check import check_for
 from batprotocol.wire.reader import CODES, MAX_SIZE
+from batprotocol.wire.reflection import Field, Schema, Type
 from batprotocol.wire.tree import path_of
 
 __all__ = ["write"]

@@ -13,16 +13,16 @@ simulation, and `simulating` runs a simulation from its inputs to its results.
 
 from typing import TYPE_CHECKING
 
-from batprotocol.deprecation import old_names
+from batprotocol._util.deprecation import old_names
 from batprotocol.errors import InputError
+from batprotocol.results import *
+from batprotocol.results import __all__ as _results
 from batprotocol.simulator.batsim.simulator import Simulator
-from batprotocol.simulator.inputs import *
-from batprotocol.simulator.inputs import __all__ as _inputs
 from batprotocol.simulator.recording import Recorder
-from batprotocol.simulator.results import *
-from batprotocol.simulator.results import __all__ as _results
 from batprotocol.simulator.simulating import DecisionComponent, Player, simulate
 from batprotocol.simulator.watching import Watcher, watched
+from batprotocol.workloads import *
+from batprotocol.workloads import __all__ as _inputs
 
 if TYPE_CHECKING:
     from batprotocol.simulator.peers import connect, load_library

@@ -1,15 +1,15 @@
-"""A recorder for the messages of a simulation, which are values: `batprotocol.recording` has the file formats."""
+"""A recorder for the messages of a simulation, which are values: `batprotocol.edc.recording` has the file formats."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 
-from batprotocol import recording
-from batprotocol.deprecation import OldName
+from batprotocol._util.deprecation import OldName
+from batprotocol.edc import recording
 from batprotocol.model import Direction, Message
-from batprotocol.simulator.results import Result
-from batprotocol.simulator.results.files import jobs_text, schedule_text
+from batprotocol.results import Result
+from batprotocol.results.files import jobs_text, schedule_text
 from batprotocol.wire import FORMATS, frames
 
 __all__ = ["Recorder"]

@@ -11,8 +11,9 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, JobState
 from batprotocol.errors import SchedulerError, expect_instance, shown
 from batprotocol.model import ForceSimulationStopEvent, Message
+from batprotocol.results import EnergyPoints, JobRows, Observer, Observers, Result, ResultFiles, Statistics
 from batprotocol.simulator.batsim.simulator import Simulator
-from batprotocol.simulator.inputs import (
+from batprotocol.workloads import (
     ExternalEventList,
     Platform,
     Workload,
@@ -20,7 +21,6 @@ from batprotocol.simulator.inputs import (
     read_platform,
     read_workload,
 )
-from batprotocol.simulator.results import EnergyPoints, JobRows, Observer, Observers, Result, ResultFiles, Statistics
 
 __all__ = ["DecisionComponent", "Player", "is_notified_at_once", "simulate"]
 

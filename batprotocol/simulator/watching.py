@@ -36,7 +36,7 @@ def watched(component: Player | DecisionComponent, watcher: Watcher) -> Player |
     return (_WatchedPlayer if isinstance(component, Player) else _WatchedComponent)(component, watcher)
 
 
-class _Watched:
+class _WatchedScheduler:
     def __init__(self, component: Player | DecisionComponent, watcher: Watcher) -> None:
         self._component = component
         self._watcher = watcher
@@ -70,13 +70,13 @@ def _sent_of(watcher: Watcher) -> Callable[[Message], None]:
     return old
 
 
-class _WatchedPlayer(_Watched):
+class _WatchedPlayer(_WatchedScheduler):
     def player(self, conversation: Conversation) -> Callable[[Message], Message]:
         assert isinstance(self._component, Player)
         return self._through(self._component.player(conversation))
 
 
-class _WatchedComponent(_Watched):
+class _WatchedComponent(_WatchedScheduler):
     def __init__(self, component: Player | DecisionComponent, watcher: Watcher) -> None:
         super().__init__(component, watcher)
         assert isinstance(component, DecisionComponent)

@@ -9,10 +9,10 @@ take this way:
   `changing` decides how the workload of a run changes, `failing` which of its hosts fail, and `electric` which caps and
   traces its policy knows. `runs` defines a run and its name, and `limits` its time and memory.
 - `checking` reads each input once, and refuses studies that cannot run.
-- `running` gives the runs that are not in the store to an engine (`batprotocol.engines`), which calls `executing`.
-  `places` opens it. `on_slurm` has workers for it that are jobs of Slurm, and `wheels` and `preparing` give them their
-  packages. `executing` makes schedulers, reads `inputs`, simulates (with the embedded or a `real` Batsim), records the
-  conversation of runs that fail (`keeping`), and reports in `outcomes` how runs ended.
+- `running` gives the runs that are not in the store to an engine (`batprotocol._util.engines`), which calls
+  `executing`. `places` opens it. `on_slurm` has workers for it that are jobs of Slurm, and `wheels` and `preparing`
+  give them their packages. `executing` makes schedulers, reads `inputs`, simulates (with the embedded or a `real`
+  Batsim), records the conversation of runs that fail (`keeping`), and reports in `outcomes` how runs ended.
 - `measuring` computes the metrics of runs when they end, or later from their files, with the traces of `powering`.
 - `conforming` tests a decision component in many simulations, on the same engines.
 - `store` keeps the results, and returns them as rows.

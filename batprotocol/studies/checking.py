@@ -8,16 +8,16 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Mapping
 
+from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.errors import InputError, StudyError
-from batprotocol.left_out import LeftOut
-from batprotocol.requests import check_requests
-from batprotocol.simulator.inputs import advice_on
 from batprotocol.studies.failing import made_events
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import Inputs
 from batprotocol.studies.powering import electricity_of
 from batprotocol.studies.runs import Run
 from batprotocol.studies.schedulers import is_policy
+from batprotocol.workloads import advice_on
+from batprotocol.workloads.requests import check_requests
 
 __all__ = ["checked"]
 

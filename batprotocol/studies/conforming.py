@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from batprotocol.engines import Ended, Engine
-from batprotocol.engines.processes import cores
+from batprotocol._util.engines import Ended, Engine
+from batprotocol._util.engines.processes import cores
+from batprotocol._util.files import reason_of
 from batprotocol.errors import ClusterError
-from batprotocol.files import reason_of
 from batprotocol.studies.files import Files
 from batprotocol.studies.places import SLURM_WORKERS, engine_on
 from batprotocol.studies.schedulers import Chosen, Shelf, chosen

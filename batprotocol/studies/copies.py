@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from batprotocol.history.checking import CopyCheck, Explanation, Numbers, check_copy, explanation_of
 from batprotocol.policies import named
 from batprotocol.simulator import Platform, Workload, simulate
+from batprotocol.sites.logs.checking import CopyCheck, Explanation, Numbers, check_copy, explanation_of
 
 __all__ = ["explanations", "simulated_copy"]
 
@@ -20,7 +20,7 @@ def simulated_copy(workload: Workload, platform: Platform, log: Numbers) -> Copy
     Args:
         workload: the workload of a log, with recorded starts.
         platform: its platform.
-        log: the numbers of the log, see `batprotocol.history.checking.numbers_of_log`.
+        log: the numbers of the log, see `batprotocol.sites.logs.checking.numbers_of_log`.
     """
     policy = named("recorded")()
     result = simulate(platform, workload, policy)

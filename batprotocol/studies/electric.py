@@ -14,12 +14,12 @@ import msgspec
 
 from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.policies.names import PolicyNameError, parts_of, scheduler_named, with_options
-from batprotocol.simulator.inputs.power_traces import trace_file
 from batprotocol.studies.changing import GivenInput
 from batprotocol.studies.files import Files
 from batprotocol.studies.powering import CAP, read_trace
 from batprotocol.studies.runs import TraceFile
 from batprotocol.studies.schedulers import Chosen, filled, is_policy
+from batprotocol.workloads.power_traces import trace_file
 
 __all__ = ["ELECTRICITY", "NONE", "ElectricSchedulers", "electric_input", "measures_energy", "traces_of_run"]
 

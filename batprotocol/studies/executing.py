@@ -17,13 +17,21 @@ from typing import Any, Final
 
 import msgspec
 
+from batprotocol._util.engines.serving import PRINTED
+from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.scheduler import Scheduler
-from batprotocol.engines.serving import PRINTED
 from batprotocol.errors import InputError
-from batprotocol.left_out import LeftOut
 from batprotocol.policies import Policy
 from batprotocol.policies.jobs import allocations_of
+from batprotocol.results.beside import (
+    ALLOCATIONS,
+    PowerFile,
+    power_beside,
+    write_failures,
+    write_power,
+)
+from batprotocol.results.grouping import with_allocations
 from batprotocol.simulator import (
     JobRow,
     JobRows,
@@ -36,14 +44,6 @@ from batprotocol.simulator import (
     workflow_results,
     write_allocations,
 )
-from batprotocol.simulator.results.beside import (
-    ALLOCATIONS,
-    PowerFile,
-    power_beside,
-    write_failures,
-    write_power,
-)
-from batprotocol.simulator.results.grouping import with_allocations
 from batprotocol.studies.failing import file_of_events, made_events, until_of
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import Inputs, Submitted

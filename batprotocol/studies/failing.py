@@ -11,16 +11,19 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from batprotocol.durations import parse_duration
+from batprotocol._util.durations import parse_duration
+from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.errors import InputError
-from batprotocol.history.outages import outage_events, read_outages
-from batprotocol.left_out import LeftOut
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
-from batprotocol.outages import HostChange, HostEvent
 from batprotocol.simulator import ExternalEventList, Platform, Workload, host_events_of, read_external_events
-from batprotocol.simulator.inputs.changes import known_run_times
-from batprotocol.simulator.inputs.event_lists import written_event
-from batprotocol.simulator.inputs.outages import (
+from batprotocol.sites.logs.outages import outage_events, read_outages
+from batprotocol.studies.keys import NEVER
+from batprotocol.studies.runs import Task
+from batprotocol.studies.schedulers import is_policy
+from batprotocol.workloads.changes import known_run_times
+from batprotocol.workloads.event_lists import written_event
+from batprotocol.workloads.host_events import HostChange, HostEvent
+from batprotocol.workloads.outages import (
     Exponential,
     FailureModel,
     Weibull,
@@ -28,10 +31,7 @@ from batprotocol.simulator.inputs.outages import (
     parse_law,
     read_host_events,
 )
-from batprotocol.simulator.inputs.outages.merging import merged
-from batprotocol.studies.keys import NEVER
-from batprotocol.studies.runs import Task
-from batprotocol.studies.schedulers import is_policy
+from batprotocol.workloads.outages.merging import merged_outages
 
 __all__ = [
     "REPAIR",
@@ -188,7 +188,7 @@ def _fitting(events: ExternalEventList, failures: ExternalEventList, hosts: int)
                 found.append((end, frozen_hosts(host), False))
     found.sort(key=_time)
     return ExternalEventList.of(
-        ((time, event.to_data()) for time, event in merged(found, hosts)), name=failures.name, corrected=True
+        ((time, event.to_data()) for time, event in merged_outages(found, hosts)), name=failures.name, corrected=True
     )
 
 

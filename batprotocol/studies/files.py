@@ -12,8 +12,8 @@ from functools import cache
 
 import msgspec
 
+from batprotocol._util.files import naming
 from batprotocol.errors import StudyError
-from batprotocol.files import naming
 
 __all__ = ["Files"]
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
 from batprotocol.conversation import DEFAULT_RULE_SET
-from batprotocol.simulator.inputs import Platform, Workload, named_workload, platform_for, read_platform
-from batprotocol.simulator.inputs.machines import DEFAULT_MASTER
-from batprotocol.simulator.inputs.watts import parse_watts, with_watts
-from batprotocol.simulator.results.grouping import GROUPINGS, JobGroups, job_groups
+from batprotocol.results.grouping import GROUPINGS, JobGroups, job_groups
 from batprotocol.studies.files import Files
 from batprotocol.studies.runs import Task
+from batprotocol.workloads import Platform, Workload, named_workload, platform_for, read_platform
+from batprotocol.workloads.machines import DEFAULT_MASTER
+from batprotocol.workloads.watts import parse_watts, with_watts
 
 __all__ = ["Inputs", "Submitted"]
 

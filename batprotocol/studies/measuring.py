@@ -13,7 +13,10 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError, PackageMissing, StudyError
-from batprotocol.requests import Attempt
+from batprotocol.results.beside import KnownPower, power_beside
+from batprotocol.results.electricity import TraceTooShort
+from batprotocol.results.times import JobTimes, MeasuredTime
+from batprotocol.results.workflows import workflow_means
 from batprotocol.simulator import (
     JobRow,
     OwnMetric,
@@ -23,16 +26,13 @@ from batprotocol.simulator import (
     load_metric,
     measured,
 )
-from batprotocol.simulator.results.beside import KnownPower, power_beside
-from batprotocol.simulator.results.electricity import TraceTooShort
-from batprotocol.simulator.results.times import JobTimes, MeasuredTime
-from batprotocol.simulator.results.workflows import workflow_means
 from batprotocol.studies.files import Files
 from batprotocol.studies.outcomes import DONE
 from batprotocol.studies.powering import electricity_of, known_electricity
 from batprotocol.studies.runs import Measure, OwnMetricFile
 from batprotocol.studies.store.jobs import failures_in, groups_in, jobs_in, users_in, workflows_in
 from batprotocol.studies.store.rows import Rows
+from batprotocol.workloads.requests import Attempt
 
 __all__ = ["FUNCTION", "Measurable", "measure_again", "measures_of", "with_groups", "with_metrics"]
 

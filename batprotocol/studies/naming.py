@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Sequence
 from typing import Any
 
+from batprotocol._util.files import naming
 from batprotocol.errors import InputError, StudyError, shown
-from batprotocol.files import naming
 from batprotocol.simulator import load_metric
 from batprotocol.studies.files import Files
 from batprotocol.studies.runs import OwnMetricFile
@@ -51,7 +51,7 @@ def traces_of(path: str) -> list[str]:
         if b"TraceReplayProfile" not in file.read():
             return []
     from batprotocol.model import TraceReplayProfile
-    from batprotocol.simulator.inputs import read_workload
+    from batprotocol.workloads import read_workload
 
     folder = os.path.dirname(os.path.abspath(path))
     found: dict[str, None] = {}

@@ -24,9 +24,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from batprotocol.engines.dask import missing
+from batprotocol._util.engines.dask import missing
 from batprotocol.errors import ClusterError, PackageMissing
-from batprotocol.slurm.client import Batch, SlurmClient, SlurmError
+from batprotocol.sites.slurm.client import Batch, SlurmClient, SlurmError
 from batprotocol.studies import preparing
 from batprotocol.studies.wheels import Failure, Wheels, WheelServer
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from batprotocol.engines import Engine, Processes
+from batprotocol._util.engines import Engine, Processes
 
 __all__ = ["SLURM_WORKERS", "engine_on"]
 
@@ -51,8 +51,8 @@ def engine_on(
     engine: Engine
     with ExitStack() as ends:
         if slurm is not None:
-            from batprotocol.engines.dask import DaskEngine
-            from batprotocol.slurm.client import LocalRunner, SlurmCommands
+            from batprotocol._util.engines.dask import DaskEngine
+            from batprotocol.sites.slurm.client import LocalRunner, SlurmCommands
             from batprotocol.studies.on_slurm import SlurmWorkers
             from batprotocol.studies.wheels import Wheels
 
@@ -62,7 +62,7 @@ def engine_on(
             security = workers.security
             engine = DaskEngine(function, workers.address, seconds=seconds, memory=memory, security=security)
         elif dask is not None:
-            from batprotocol.engines.dask import DaskEngine
+            from batprotocol._util.engines.dask import DaskEngine
 
             engine = DaskEngine(function, dask, seconds=seconds, memory=memory)
         else:

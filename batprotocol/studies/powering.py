@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from batprotocol.power import CARBON, PRICE, Trace
 from batprotocol.simulator import Electricity
-from batprotocol.simulator.inputs.power_traces import cap_named, trace_file, trace_named
 from batprotocol.studies.files import Files
 from batprotocol.studies.runs import Measure, TraceFile
+from batprotocol.workloads.electricity import CARBON, PRICE, Trace
+from batprotocol.workloads.power_traces import cap_named, trace_file, trace_named
 
 __all__ = ["CAP", "electricity_of", "known_electricity", "read_trace"]
 

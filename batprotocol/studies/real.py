@@ -13,10 +13,10 @@ from batprotocol.edc import run
 from batprotocol.edc.embedded.options import OPTION, Report, carried, library
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import InputError, PeerGone
-from batprotocol.simulator.inputs import Platform, Workload, platform_xml, workload_json
-from batprotocol.simulator.results.files import expect_plain_names
+from batprotocol.results.files import expect_plain_names
 from batprotocol.studies.outcomes import FAILED, RECORDING, Outcome
 from batprotocol.studies.runs import Task
+from batprotocol.workloads import Platform, Workload, platform_xml, workload_json
 
 __all__ = ["WORDS", "simulate_with"]
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol.deprecation import OldName
-from batprotocol.engines import Ended, Engine, Processes
+from batprotocol._util.deprecation import OldName
+from batprotocol._util.engines import Ended, Engine, Processes
 from batprotocol.errors import StudyError
 from batprotocol.studies import measuring
 from batprotocol.studies.checking import checked
@@ -344,7 +344,7 @@ def read_rows(path: str | os.PathLike[str], store: str | os.PathLike[str] | None
 
 
 def _count(processes: int | None, runs: int) -> int:
-    from batprotocol.engines.processes import cores
+    from batprotocol._util.engines.processes import cores
 
     if processes is not None and processes < 1:
         raise StudyError(f"expected at least one process, got {processes}; use 1 or more")

@@ -14,10 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
+from batprotocol._util.files import naming
 from batprotocol.errors import InputError, StudyError, shown
-from batprotocol.files import naming
 from batprotocol.policies.names import PolicyNameError, named
-from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
 from batprotocol.studies.changing import (
     PREDICTED,
     SEED,
@@ -44,6 +43,7 @@ from batprotocol.studies.limits import limits_of
 from batprotocol.studies.naming import digest_of_program, own_metrics, traces_of
 from batprotocol.studies.runs import Measure, Run, Task
 from batprotocol.studies.schedulers import Chosen, chosen
+from batprotocol.workloads import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
 
 __all__ = ["Description", "read_description"]
 

@@ -28,9 +28,9 @@ from batprotocol.model import (
     Profile,
     SequentialCompositionProfile,
 )
-from batprotocol.simulator.inputs import ExternalEventList, Link, Platform, StaticJob, Workload, WorkloadProfile
-from batprotocol.simulator.inputs.machines import DescribedHost, made_platform
-from batprotocol.simulator.inputs.zones import ClusterZone, FullZone, LocalRoute, Zone
+from batprotocol.workloads import ExternalEventList, Link, Platform, StaticJob, Workload, WorkloadProfile
+from batprotocol.workloads.machines import DescribedHost, made_platform
+from batprotocol.workloads.zones import ClusterZone, FullZone, LocalRoute, Zone
 
 __all__ = ["external_event_lists", "platforms", "workloads"]
 

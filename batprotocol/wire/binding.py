@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from batprotocol import model
 
 if TYPE_CHECKING:
-    from batprotocol.reflection import Field
+    from batprotocol.wire.reflection import Field
 
 __all__ = [
     "ENVELOPE",

@@ -16,7 +16,7 @@ from batprotocol.model import Doubles, Message, ProtocolEnum, Value
 from batprotocol.wire.binding import ENVELOPE, MAX_DEPTH, RANGES, class_of, enum_of, member_of, wrapped
 
 if TYPE_CHECKING:
-    from batprotocol.reflection import Field, Type
+    from batprotocol.wire.reflection import Field, Type
 
 __all__ = ["check", "check_for"]
 
@@ -162,7 +162,7 @@ def _union(name: str) -> _Check:
 
 @cache
 def _check_for_table(name: str) -> _Check:
-    from batprotocol.reflection import Type
+    from batprotocol.wire.reflection import Type
 
     return check_for(Type("table", name))
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from batprotocol._schema.description import ENUMS, TABLES, UNIONS
 from batprotocol.model import Doubles, Message
-from batprotocol.reflection import Field, Type
 from batprotocol.wire.binding import ENVELOPE, MAX_DEPTH, RANGES, ROOT, class_of, enum_of, member_of, wrapped
+from batprotocol.wire.reflection import Field, Type
 
 __all__ = ["read"]
 

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 from batprotocol._schema.description import SCHEMA
 from batprotocol.errors import DecodeError, an
 from batprotocol.model.doubles import Doubles
-from batprotocol.reflection import Field, Schema, Type
 from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES
+from batprotocol.wire.reflection import Field, Schema, Type
 from batprotocol.wire.tree import Tree, path_of
 
 __all__ = ["CODES", "MAX_SIZE", "Reader", "read"]

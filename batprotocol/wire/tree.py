@@ -14,8 +14,8 @@ from typing import Any
 
 from batprotocol._schema.description import SCHEMA, TABLES
 from batprotocol.model import Message
-from batprotocol.reflection import Field, Type
 from batprotocol.wire.binding import ENVELOPE, ROOT, class_of, enum_of, member_of, wrapped
+from batprotocol.wire.reflection import Field, Type
 
 __all__ = ["Tree", "from_message", "path_of", "to_message"]
 

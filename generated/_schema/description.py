@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
+from batprotocol.wire.reflection import Enum, Field, Schema, Table, Type, Union
 
 
 SCHEMA_SHA256 = "1243c9399c5312da30c531bb403064a7091a927d3b62aedfdf98c9b8ca6dd6b7"

@@ -12,7 +12,7 @@ from support import ROOT
 from talks import begins, ended, executed, message, new_job, submitted, talk, turn, turned
 from work import lines_of
 
-from batprotocol.advice import Advice, Adviser, advise
+from batprotocol.conversation.advice import Advice, Adviser, advise
 from batprotocol.edc import Scheduler
 from batprotocol.model import (
     AllStaticJobsHaveBeenSubmittedEvent,

@@ -9,9 +9,9 @@ from commands import run_here
 from support import DATA, runs
 from talks import ended, executed, message, submitted, talk
 
+from batprotocol.edc.recording import Recorder
 from batprotocol.model import AllStaticJobsHaveBeenSubmittedEvent, Direction, SimulationEndsEvent
 from batprotocol.policies.names import named
-from batprotocol.recording import Recorder
 from batprotocol.testing import conformance
 from batprotocol.wire import frames
 

@@ -17,7 +17,7 @@ from processes import gone
 from replay import PATIENCE
 from support import DATA
 
-from batprotocol.mcp import Limits
+from batprotocol.cli.mcp_server import Limits
 
 anyio = pytest.importorskip("anyio")
 mcp = pytest.importorskip("mcp")

@@ -18,7 +18,7 @@ from patience import until
 from processes import gone
 from replay import PATIENCE
 
-from batprotocol.mcp import Limits
+from batprotocol.cli.mcp_server import Limits
 
 anyio = pytest.importorskip("anyio")
 mcp = pytest.importorskip("mcp")

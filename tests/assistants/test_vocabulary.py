@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from batprotocol.cli.mcp_server.vocabulary import without_values
 from batprotocol.errors import InputError, StudyError
-from batprotocol.mcp.vocabulary import without_values
 from batprotocol.simulator import read_platform, read_workload
 from batprotocol.studies import Study
 

@@ -23,7 +23,7 @@ from batprotocol.campaigns.managers.psij.folder import JobFolder
 from batprotocol.campaigns.managers.slurm.batches import Folder
 from batprotocol.campaigns.model import JobState, RemoteJob
 from batprotocol.errors import ClusterError
-from batprotocol.slurm.client import LocalRunner
+from batprotocol.sites.slurm.client import LocalRunner
 
 WITHOUT_ENGINE = True
 

@@ -26,7 +26,7 @@ from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, R
 from batprotocol.campaigns.running import run_campaigns
 from batprotocol.campaigns.store import Store, Where
 from batprotocol.errors import ClusterError
-from batprotocol.slurm.client import (
+from batprotocol.sites.slurm.client import (
     Batch,
     LocalRunner,
     SlurmAway,

@@ -23,7 +23,7 @@ from batprotocol.campaigns.managers.slurm.batches import About, Folder, NewBatch
 from batprotocol.campaigns.managers.slurm.judging import BatchState, judged
 from batprotocol.campaigns.managers.slurm.leader import plan_of, script_of
 from batprotocol.campaigns.model import RemoteJob
-from batprotocol.slurm.client import LocalRunner, SlurmJob
+from batprotocol.sites.slurm.client import LocalRunner, SlurmJob
 
 WITHOUT_ENGINE = True
 

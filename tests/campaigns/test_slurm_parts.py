@@ -17,7 +17,7 @@ from batprotocol.campaigns.managers.slurm.judging import BatchState, judged
 from batprotocol.campaigns.managers.types import TYPES, type_in
 from batprotocol.campaigns.model import JobState, RemoteJob
 from batprotocol.errors import InputError
-from batprotocol.slurm.client import SlurmJob
+from batprotocol.sites.slurm.client import SlurmJob
 
 WITHOUT_ENGINE = True
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from recorded import said_in
 
 from batprotocol import Event, Message, model
-from batprotocol.capture import Entry
 from batprotocol.model import Direction
+from batprotocol.recordings import Entry
 from batprotocol.wire import FORMATS, frames
 
 Run: TypeAlias = list[Entry]

@@ -7,10 +7,10 @@ from functools import cache
 from typing import Any
 
 from batprotocol import DelayProfile, Direction
-from batprotocol.capture import Entry
 from batprotocol.policies import Policy
 from batprotocol.policies.backfilling import EASY
 from batprotocol.policies.site import SiteRules
+from batprotocol.recordings import Entry
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 
 __all__ = ["shared_run"]

@@ -15,9 +15,9 @@ import lz4.frame
 import zstandard
 
 from batprotocol import Message
-from batprotocol.capture import Capture
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction
+from batprotocol.recordings import Capture
 
 pytestmark = pytest.mark.once
 

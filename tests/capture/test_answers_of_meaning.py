@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from batprotocol import Event, Job, Message, MessageBuilder, model
-from batprotocol.capture import CapturedJob, Entry, statistics_of
-from batprotocol.capture.comparing import differing_jobs
-from batprotocol.capture.jobs import JobBook, canonical_hosts, host_count
-from batprotocol.capture.meaning import Meaning, difference
-from batprotocol.capture.meaning.differences import Meant
-from batprotocol.capture.meaning.names import Names, as_milliseconds
-from batprotocol.capture.meaning.order import in_order, label
-from batprotocol.capture.statistics import statistics_of_jobs
 from batprotocol.model import Direction, FinalJobState, TimeUnit
+from batprotocol.recordings import CapturedJob, Entry, statistics_of
+from batprotocol.recordings.comparing import differing_jobs
+from batprotocol.recordings.jobs import JobBook, canonical_hosts, host_count
+from batprotocol.recordings.meaning import Meaning, difference
+from batprotocol.recordings.meaning.differences import Meant
+from batprotocol.recordings.meaning.names import Names, as_milliseconds
+from batprotocol.recordings.meaning.order import in_order, label
+from batprotocol.recordings.statistics import statistics_of_jobs
 
 pytestmark = pytest.mark.once
 B2E, E2B = Direction.BATSIM_TO_EDC, Direction.EDC_TO_BATSIM

@@ -20,15 +20,15 @@ from typing import Any
 import pytest
 from support import DATA
 
-from batprotocol.capture import Capture, Entry, compare, job_differences, statistics_of
-from batprotocol.capture.comparing import ignored_differences
-from batprotocol.capture.exporting.chrome import write_chrome
-from batprotocol.capture.exporting.tables import events_of, write_events_csv, write_jobs_csv
-from batprotocol.capture.jobs import CapturedJob, jobs_of
-from batprotocol.capture.knowledge import knowledge_at, messages_in
-from batprotocol.capture.timeline.conversations import read_conversation
-from batprotocol.capture.timeline.packing import facts, packed
 from batprotocol.errors import CaptureError
+from batprotocol.recordings import Capture, Entry, compare, job_differences, statistics_of
+from batprotocol.recordings.comparing import ignored_differences
+from batprotocol.recordings.exporting.chrome import write_chrome
+from batprotocol.recordings.exporting.tables import events_of, write_events_csv, write_jobs_csv
+from batprotocol.recordings.jobs import CapturedJob, jobs_of
+from batprotocol.recordings.knowledge import knowledge_at, messages_in
+from batprotocol.recordings.timeline.conversations import read_conversation
+from batprotocol.recordings.timeline.packing import facts, packed
 
 pytestmark = pytest.mark.once
 
@@ -115,7 +115,7 @@ def test_what_is_made_of_each_run(view: str) -> None:
 
 def test_traces_of_protobuf() -> None:
     pytest.importorskip("perfetto")
-    from batprotocol.capture.exporting.perfetto import write_perfetto
+    from batprotocol.recordings.exporting.perfetto import write_perfetto
 
     view = written(write_perfetto)
     found = {(path.name.removesuffix(".tar.xz"), "perfetto"): digest(view(run_of(path))) for path in RUNS}

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from batprotocol.capture import sources
-from batprotocol.capture.kinds import jobs_file
-from batprotocol.capture.names import Place, counted, place_of
-from batprotocol.capture.sources import Found
 from batprotocol.errors import CaptureError
+from batprotocol.recordings import sources
+from batprotocol.recordings.kinds import jobs_file
+from batprotocol.recordings.names import Place, counted, place_of
+from batprotocol.recordings.sources import Found
 
 pytestmark = pytest.mark.once
 

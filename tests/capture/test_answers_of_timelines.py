@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from batprotocol.capture.timeline import Messages, OffDuty, Series, Timeline, TimelineData, TimelineJob
-from batprotocol.capture.timeline.figures import COLOURINGS, Colouring
-from batprotocol.capture.timeline.packing import all_series, facts, packed, size, state_number
-from batprotocol.capture.timeline.tables import read_table, read_tables
-from batprotocol.capture.timeline.timelines import kind_of
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
+from batprotocol.recordings.timeline import Messages, OffDuty, Series, Timeline, TimelineData, TimelineJob
+from batprotocol.recordings.timeline.figures import COLOURINGS, Colouring
+from batprotocol.recordings.timeline.packing import all_series, facts, packed, size, state_number
+from batprotocol.recordings.timeline.tables import read_table, read_tables
+from batprotocol.recordings.timeline.timelines import kind_of
 
 pytestmark = pytest.mark.once
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from batprotocol import Event, Host, Job, Message, MessageBuilder, model
-from batprotocol.capture import Entry
-from batprotocol.capture.exporting.traces import Notes, trace
-from batprotocol.capture.jobs import CapturedJob, jobs_of
-from batprotocol.capture.timeline.conversations import read_conversation
 from batprotocol.errors import InputError
 from batprotocol.model import Direction, FinalJobState
+from batprotocol.recordings import Entry
+from batprotocol.recordings.exporting.traces import Notes, trace
+from batprotocol.recordings.jobs import CapturedJob, jobs_of
+from batprotocol.recordings.timeline.conversations import read_conversation
 
 pytestmark = pytest.mark.once
 B2E, E2B = Direction.BATSIM_TO_EDC, Direction.EDC_TO_BATSIM

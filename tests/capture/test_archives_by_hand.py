@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from batprotocol.capture import archives
-from batprotocol.capture.archives import CUT, ArchiveError, Member, are_in_order, chosen, in_order, listed
+from batprotocol.recordings import archives
+from batprotocol.recordings.archives import CUT, ArchiveError, Member, are_in_order, chosen, in_order, listed
 
 pytestmark = pytest.mark.once
 

@@ -18,10 +18,10 @@ from recorded import all_runs
 from support import files_of, runs
 
 from batprotocol import Direction, EDCHelloEvent, Message, MessageBuilder, RejectJobEvent
-from batprotocol.capture import Capture, CaptureError, Entry
-from batprotocol.capture.copying import copy
-from batprotocol.recording import Names, Recorder
-from batprotocol.recording.moments import moment_of
+from batprotocol.edc.recording import Names, Recorder
+from batprotocol.edc.recording.moments import moment_of
+from batprotocol.recordings import Capture, CaptureError, Entry
+from batprotocol.recordings.copying import copy
 from batprotocol.wire import frames
 from batprotocol.wire.glance import time_of
 

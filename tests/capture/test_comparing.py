@@ -28,10 +28,10 @@ from msgspec.structs import replace
 from recorded import all_runs
 
 from batprotocol import Message, model
-from batprotocol.capture import Capture, Entry
-from batprotocol.capture.comparing import compare, ignored_differences, job_differences
-from batprotocol.capture.meaning import Meaning, difference
 from batprotocol.model import Direction
+from batprotocol.recordings import Capture, Entry
+from batprotocol.recordings.comparing import compare, ignored_differences, job_differences
+from batprotocol.recordings.meaning import Meaning, difference
 from batprotocol.wire import frames
 
 pytestmark = pytest.mark.once

@@ -8,4 +8,4 @@ WITHOUT_ENGINE = True
 
 
 def test_the_defaults_are_those_that_are_known() -> None:
-    defaults.check("capture")
+    defaults.check("recordings")

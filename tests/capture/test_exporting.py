@@ -14,11 +14,11 @@ from commands import run_here
 from recorded import all_runs, jobs_csv
 
 from batprotocol import Direction, Message, MessageBuilder
-from batprotocol.capture import Capture
-from batprotocol.capture.copying import copy
-from batprotocol.capture.exporting import export
 from batprotocol.conversation.hostsets import read_hosts
-from batprotocol.recording import Recorder
+from batprotocol.edc.recording import Recorder
+from batprotocol.recordings import Capture
+from batprotocol.recordings.copying import copy
+from batprotocol.recordings.exporting import export
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.once
@@ -32,7 +32,7 @@ def test_a_trace_says_what_the_run_says(path: Path, tmp_path: Path) -> None:
     """Slices are the jobs on their hosts and never overlap in a lane; counters are what was known."""
     from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
-    from batprotocol.capture.exporting.traces import GROUPS
+    from batprotocol.recordings.exporting.traces import GROUPS
 
     with Capture(path) as run:
         export(run, tmp_path / "run.pftrace", "perfetto")

@@ -8,9 +8,9 @@ from recorded import all_runs, said_in
 from support import ROOT
 
 from batprotocol import Message, MessageBuilder
-from batprotocol.capture.knowledge import Follower, Knowledge, knowledge_at
 from batprotocol.edc.loading import load
 from batprotocol.model import Direction, SimulationBeginsEvent
+from batprotocol.recordings.knowledge import Follower, Knowledge, knowledge_at
 from batprotocol.simulator import Platform, simulate
 from batprotocol.testing import simulations
 from batprotocol.wire import frames
@@ -163,7 +163,7 @@ def test_calls_probes_profiles_and_sleepers_are_known() -> None:
 
 
 def test_a_capture_knows_by_itself() -> None:
-    from batprotocol.capture import Capture
+    from batprotocol.recordings import Capture
 
     (path,) = [path for path in all_runs() if "PowerSaver__power-p" in path.name]
     with Capture(path) as run:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from recorded import all_runs
 
-from batprotocol.capture import Capture, Follower, knowledge_at
-from batprotocol.capture.copying import copy
-from batprotocol.capture.knowledge import messages_in
+from batprotocol.recordings import Capture, Follower, knowledge_at
+from batprotocol.recordings.copying import copy
+from batprotocol.recordings.knowledge import messages_in
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.once
@@ -19,10 +19,10 @@ pytestmark = pytest.mark.once
 @pytest.mark.parametrize(
     ("module", "old", "new"),
     [
-        ("batprotocol.capture", "ToldJob", "CapturedJob"),
-        ("batprotocol.capture.jobs", "ToldJob", "CapturedJob"),
-        ("batprotocol.capture.comparing", "left_aside", "ignored_differences"),
-        ("batprotocol.capture.knowledge", "said_in", "messages_in"),
+        ("batprotocol.recordings", "ToldJob", "CapturedJob"),
+        ("batprotocol.recordings.jobs", "ToldJob", "CapturedJob"),
+        ("batprotocol.recordings.comparing", "left_aside", "ignored_differences"),
+        ("batprotocol.recordings.knowledge", "said_in", "messages_in"),
     ],
 )
 def test_names_of_modules(module: str, old: str, new: str) -> None:

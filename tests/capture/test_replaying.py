@@ -15,12 +15,12 @@ from recorded import all_runs
 from support import ROOT
 
 from batprotocol import Message, OneShot, model
-from batprotocol.capture import Capture, Entry
-from batprotocol.capture.replaying import Played, Together, replay
 from batprotocol.edc import Scheduler
 from batprotocol.edc.loading import load
 from batprotocol.errors import CaptureError, RuleViolation
 from batprotocol.model import Direction
+from batprotocol.recordings import Capture, Entry
+from batprotocol.recordings.replaying import Played, Together, replay
 
 pytestmark = pytest.mark.once
 

@@ -14,11 +14,11 @@ from recorded import all_runs, jobs_csv, some_of
 from sites import shared_run
 from support import files_of
 
-from batprotocol.capture import Capture, Entry
-from batprotocol.capture.jobs import jobs_of
-from batprotocol.capture.statistics import statistics_of
 from batprotocol.model import Direction
 from batprotocol.model.hosts import parse_hosts
+from batprotocol.recordings import Capture, Entry
+from batprotocol.recordings.jobs import jobs_of
+from batprotocol.recordings.statistics import statistics_of
 
 pytestmark = pytest.mark.once
 LATENCY = 0.01

@@ -16,7 +16,7 @@ from processes import ENVIRONMENT
 from replay import PATIENCE, Peer, begins, ends, said
 from support import ROOT
 
-from batprotocol.capture import Capture
+from batprotocol.recordings import Capture
 from batprotocol.wire import frames
 
 WITHOUT_ENGINE = True

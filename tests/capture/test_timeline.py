@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from recorded import all_runs
 
 from batprotocol import Direction, FinalJobState
-from batprotocol.capture import Capture, Entry
-from batprotocol.capture.timeline import (
+from batprotocol.errors import InputError
+from batprotocol.recordings import Capture, Entry
+from batprotocol.recordings.timeline import (
     Messages,
     OffDuty,
     Series,
@@ -30,10 +31,9 @@ from batprotocol.capture.timeline import (
     TimelineJob,
     timeline,
 )
-from batprotocol.capture.timeline.packing import packed
-from batprotocol.capture.timeline.switches import Power, Switches
-from batprotocol.capture.timeline.usage import free_hosts, waiting_jobs
-from batprotocol.errors import InputError
+from batprotocol.recordings.timeline.packing import packed
+from batprotocol.recordings.timeline.switches import Power, Switches
+from batprotocol.recordings.timeline.usage import free_hosts, waiting_jobs
 
 WITHOUT_ENGINE = True
 
@@ -261,7 +261,7 @@ def test_results_files_and_messages_tell_the_same(results: Path) -> None:
 def test_a_result_is_drawn_as_its_files_are() -> None:
     from batprotocol.policies.names import named
     from batprotocol.simulator import Platform, read_workload, simulate
-    from batprotocol.simulator.inputs import EXAMPLE_WORKLOAD
+    from batprotocol.workloads import EXAMPLE_WORKLOAD
 
     result = simulate(Platform.homogeneous(32), [read_workload(EXAMPLE_WORKLOAD, name="w0")], named("easy")())
     (run,) = timeline(result, name="easy", users={"w0!1": "ann"}).runs
@@ -351,7 +351,7 @@ def test_what_lies_beside_a_table(tmp_path: Path) -> None:
 
 def test_the_user_may_be_in_the_data_of_a_job() -> None:
     from batprotocol import Job, JobSubmittedEvent, Message
-    from batprotocol.capture.timeline.conversations import read_conversation
+    from batprotocol.recordings.timeline.conversations import read_conversation
 
     def submitted(number: int, extra: str | None) -> JobSubmittedEvent:
         job = Job(resource_request=1, profile_id="w0!p", extra_data=extra)

@@ -10,16 +10,16 @@ from commands import run_here
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.capture.timeline import TimelineData, TimelineJob, timeline
-from batprotocol.capture.timeline.absences import absences_of
-from batprotocol.capture.timeline.links import links_of
-from batprotocol.capture.timeline.values import OffDuty
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import HostChange, HostEvent, HostStates, Window
 from batprotocol.policies import named
+from batprotocol.recordings.timeline import TimelineData, TimelineJob, timeline
+from batprotocol.recordings.timeline.absences import absences_of
+from batprotocol.recordings.timeline.links import links_of
+from batprotocol.recordings.timeline.values import OffDuty
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
+from batprotocol.workloads.host_events import HostChange, HostEvent, HostStates, Window
 
 WITHOUT_ENGINE = True
 HOSTS = 6
@@ -118,7 +118,7 @@ def test_hosts_that_do_not_exist_are_not_drawn() -> None:
 
 
 def test_reserved_hosts_are_free() -> None:
-    from batprotocol.capture.timeline.packing import all_series
+    from batprotocol.recordings.timeline.packing import all_series
 
     off = [OffDuty(0, 1, 1.0, 5.0, reason="reserved"), OffDuty(2, 2, 2.0, 5.0, reason="down")]
     data = TimelineData("run", [TimelineJob(job_id="w0!1", submitted=0.0)], hosts=4, off_duty=off, end=9.0)

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from commands import run_here
 
-from batprotocol.capture.timeline import TimelineData, TimelineJob, timeline
-from batprotocol.capture.timeline.electricity import add_electricity, power_series
-from batprotocol.capture.timeline.figures import draw
-from batprotocol.capture.timeline.packing import all_series
 from batprotocol.model import ParallelTaskHomogeneousProfile
 from batprotocol.policies import named
-from batprotocol.power import Trace
+from batprotocol.recordings.timeline import TimelineData, TimelineJob, timeline
+from batprotocol.recordings.timeline.electricity import add_electricity, power_series
+from batprotocol.recordings.timeline.figures import draw
+from batprotocol.recordings.timeline.packing import all_series
 from batprotocol.simulator import Electricity, Platform, StaticJob, Workload, simulate, workload_json
-from batprotocol.simulator.inputs import parse_watts, with_watts
+from batprotocol.workloads import parse_watts, with_watts
+from batprotocol.workloads.electricity import Trace
 
 WITHOUT_ENGINE = True
 
@@ -103,7 +103,7 @@ def test_runs_of_studies_have_their_traces(tmp_path: Path) -> None:
     text = 'scheduler = "fcfs"\nworkload = "jobs.json"\nwatts = "idle=95,busy=250"\ncarbon = "daily:300"\ncap = 400\n'
     (tmp_path / "study.toml").write_text(text)
     assert run_here("study", "run", tmp_path / "study.toml", "-j", "1").status == 0
-    from batprotocol.cli.named.runs import named as run_named
+    from batprotocol.recordings.commands.named_runs import named as run_named
 
     found = given(run_named(f"{tmp_path / 'study.toml'}").timeline())
     assert set(found) == {"power", "carbon", "cap"}

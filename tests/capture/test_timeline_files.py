@@ -13,9 +13,9 @@ from commands import run_here
 from recorded import all_runs
 
 from batprotocol import FinalJobState
-from batprotocol.capture import Capture
-from batprotocol.capture.timeline import Timeline, TimelineData, TimelineJob, timeline
 from batprotocol.errors import InputError
+from batprotocol.recordings import Capture
+from batprotocol.recordings.timeline import Timeline, TimelineData, TimelineJob, timeline
 
 WITHOUT_ENGINE = True
 
@@ -54,7 +54,7 @@ def test_a_timeline_is_written_by_its_suffix(tmp_path: Path) -> None:
 def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "run.html"
     page.write_text("what was there")
-    monkeypatch.setattr("batprotocol.capture.timeline.pages.packed", lambda timeline: 1 / 0)
+    monkeypatch.setattr("batprotocol.recordings.timeline.pages.packed", lambda timeline: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         few().save(page)
     assert [path.name for path in tmp_path.iterdir()] == ["run.html"]

@@ -13,8 +13,8 @@ from browser import Browser, Tab
 from support import ROOT
 
 from batprotocol import FinalJobState
-from batprotocol.capture.timeline import Messages, Series, Timeline, TimelineData, TimelineJob
-from batprotocol.capture.timeline.figures import _hash
+from batprotocol.recordings.timeline import Messages, Series, Timeline, TimelineData, TimelineJob
+from batprotocol.recordings.timeline.figures import _hash
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

@@ -20,24 +20,24 @@ from test_timeline import unpacked
 from test_timeline_page import faults, opened, text_of
 
 from batprotocol import DelayProfile
-from batprotocol.capture.timeline import Timeline, TimelineData, TimelineJob, timeline
-from batprotocol.capture.timeline.conversations import read_conversation
-from batprotocol.capture.timeline.figures import draw
-from batprotocol.capture.timeline.lanes import Lanes
-from batprotocol.capture.timeline.links import links_of
-from batprotocol.capture.timeline.overlaps import overlaps_of
-from batprotocol.capture.timeline.pages import _SCRIPTS
-from batprotocol.capture.timeline.sharing import Rows, rectangles, rows_of, shared
 from batprotocol.errors import InputError
 from batprotocol.policies import named
-from batprotocol.requests import Offer, read_request
-from batprotocol.requests.lives import former_life, life_id
+from batprotocol.recordings.timeline import Timeline, TimelineData, TimelineJob, timeline
+from batprotocol.recordings.timeline.conversations import read_conversation
+from batprotocol.recordings.timeline.figures import draw
+from batprotocol.recordings.timeline.lanes import Lanes
+from batprotocol.recordings.timeline.links import links_of
+from batprotocol.recordings.timeline.overlaps import overlaps_of
+from batprotocol.recordings.timeline.pages import _SCRIPTS
+from batprotocol.recordings.timeline.sharing import Rows, rectangles, rows_of, shared
+from batprotocol.results import write_allocations
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
-from batprotocol.simulator.results import write_allocations
+from batprotocol.workloads.requests import Offer, read_request
+from batprotocol.workloads.requests.lives import rerun_id, submitted_id
 
 WITHOUT_ENGINE = True
 
-PAGE = Path(str(__import__("batprotocol.capture.timeline", fromlist=["page"]).__file__)).parent / "page"
+PAGE = Path(str(__import__("batprotocol.recordings.timeline", fromlist=["page"]).__file__)).parent / "page"
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 8), st.integers(0, 9), st.integers(0, 9)), max_size=20))
@@ -90,8 +90,8 @@ def test_lives_and_dependencies_are_linked() -> None:
     jobs = [
         job("w0!1", 0),
         job("w0!again", 1),
-        job(life_id("w0!1", 2), 3),
-        job(life_id("w0!1", 1), 2),
+        job(rerun_id("w0!1", 2), 3),
+        job(rerun_id("w0!1", 1), 2),
         job("again!no-such~1", 2),
         job("w0!5", 4, '{"dependency": "afterok:1,singleton", "name": "n"}'),
         job("w0!6", 5, '{"dependency": "singleton", "name": "n"}'),
@@ -105,7 +105,7 @@ def test_lives_and_dependencies_are_linked() -> None:
         ("w0!1", "again!w0-1~1", "again"),
         ("w0!5", "w0!6", "singleton"),
     ]
-    assert former_life(life_id("a!b!c", 3)) == ("a-b-c", 3)
+    assert submitted_id(rerun_id("a!b!c", 3)) == ("a-b-c", 3)
 
 
 def test_a_capture_has_all_of_it() -> None:
@@ -151,7 +151,7 @@ def test_a_capture_has_all_of_it() -> None:
     ]
     again = [(one, other) for one, other, kind in links if kind == "again"]
     assert again
-    assert all(other == life_id(one, 1) for one, other in again)
+    assert all(other == rerun_id(one, 1) for one, other in again)
     assert {link for link in links if link[1] == "w0!after"} >= {("w0!gpu", "w0!after", "afterok")}
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from recorded import all_runs, jobs_csv, messages_of, some_of
 
 from batprotocol import Message, OneShot
-from batprotocol.capture.jobs import CapturedJob, JobBook, canonical_hosts, jobs_of
 from batprotocol.edc import Scheduler
 from batprotocol.model import Direction, FinalJobState, JobSubmittedEvent, RequestedCallEvent
+from batprotocol.recordings.jobs import CapturedJob, JobBook, canonical_hosts, jobs_of
 from batprotocol.simulator import JobRow, simulate
 from batprotocol.testing import simulations
 
@@ -133,9 +133,9 @@ def test_host_sets_are_written_as_jobs_csv_writes_them(text: str, canonical: str
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), min_size=1, max_size=5), st.sampled_from([" ", "  "]))
 @settings(max_examples=200, deadline=None)
 def test_the_canonical_form_is_that_of_the_set(intervals: list[tuple[int, int]], between: str) -> None:
-    from batprotocol.capture.jobs import host_count
     from batprotocol.conversation.hostsets import read_hosts
     from batprotocol.model import format_hosts
+    from batprotocol.recordings.jobs import host_count
 
     text = between.join(f"{first}-{first + more}" if more or first % 2 else str(first) for first, more in intervals)
     members = {host for first, more in intervals for host in range(first, first + more + 1)}

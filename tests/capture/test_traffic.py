@@ -19,13 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from packets import Packet, Segment
 
-from batprotocol.capture import Capture
-from batprotocol.capture.traffic import Traffic, record
-from batprotocol.capture.traffic import conversations as bounds
-from batprotocol.capture.traffic.links import Dissector, LeftOut
-from batprotocol.capture.traffic.packets import Packets
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction
+from batprotocol.recordings import Capture
+from batprotocol.recordings.traffic import Traffic, record
+from batprotocol.recordings.traffic import conversations as bounds
+from batprotocol.recordings.traffic.links import Dissector, LeftOut
+from batprotocol.recordings.traffic.packets import Packets
 
 WITHOUT_ENGINE = True
 

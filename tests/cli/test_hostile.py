@@ -24,11 +24,11 @@ from hypothesis import given
 
 from batprotocol import DecodeError, Doubles, EncodeError, Message, decode
 from batprotocol import model as _model
-from batprotocol.capture import archives
 from batprotocol.cli.main import batproto
 from batprotocol.errors import an
 from batprotocol.model import KillJobsEvent, RejectJobEvent
 from batprotocol.model.value import REPR_CHARACTERS
+from batprotocol.recordings import archives
 from batprotocol.testing import strategies
 from batprotocol.wire import json
 from batprotocol.wire.tree import from_message

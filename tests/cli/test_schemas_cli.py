@@ -14,11 +14,11 @@ from commands import run_here as batproto
 from servers import lacking
 from support import ROOT
 
+from batprotocol._util.sockets import Requester
 from batprotocol.edc import Scheduler
 from batprotocol.edc import run as serve_one
 from batprotocol.errors import DecodeError
 from batprotocol.schemas import Codec, age
-from batprotocol.sockets import Requester
 from batprotocol.wire import frames
 
 WITHOUT_ENGINE = True

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from support import ROOT
 
-from batprotocol.cli.new.scheduler import example_scheduler
 from batprotocol.edc import Scheduler
+from batprotocol.edc.commands.template import example_scheduler
 from batprotocol.testing import conformance
 
 WITHOUT_ENGINE = True

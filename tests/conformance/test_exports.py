@@ -13,8 +13,8 @@ import yaml
 from commands import Result, run_here
 from support import ROOT
 
-from batprotocol.cli.conformance.command import conformance as command
 from batprotocol.testing import conformance
+from batprotocol.testing.commands.conformance import conformance as command
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from processes import SCHEDULERS
 from replay import PATIENCE
 
-from batprotocol.sockets.link import LINKS
+from batprotocol._util.sockets.link import LINKS
 
 
 @pytest.fixture
@@ -29,4 +29,4 @@ def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _link(wire_engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the Python engine, messages go through the link in Python, too."""
-    monkeypatch.setattr("batprotocol.sockets.channel.new_link", LINKS.get(wire_engine, LINKS["python"]))
+    monkeypatch.setattr("batprotocol._util.sockets.channel.new_link", LINKS.get(wire_engine, LINKS["python"]))

@@ -21,8 +21,8 @@ from support import ROOT, runs
 from test_examples import EXAMPLES
 
 from batprotocol import MessageBuilder
-from batprotocol.cli.run.scheduler import load
 from batprotocol.edc import run
+from batprotocol.edc.commands.scheduler import load
 from batprotocol.edc.embedded import options
 from batprotocol.errors import PeerGone, SchedulerError
 from batprotocol.simulator import (

@@ -17,8 +17,8 @@ from replay import PATIENCE, InThread, batsim_side, begins, completed, ends, sai
 from support import ROOT, runs
 
 from batprotocol import decode, model
-from batprotocol.cli.run.scheduler import load
 from batprotocol.edc import Scheduler, rehearse, run
+from batprotocol.edc.commands.scheduler import load
 from batprotocol.errors import PeerGone
 from batprotocol.wire import frames
 

@@ -20,9 +20,9 @@ from support import ROOT
 
 import batprotocol
 from batprotocol import model
-from batprotocol.cli.new.scheduler import example_scheduler
-from batprotocol.cli.run.scheduler import load
 from batprotocol.edc import Scheduler
+from batprotocol.edc.commands.scheduler import load
+from batprotocol.edc.commands.template import example_scheduler
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session
 

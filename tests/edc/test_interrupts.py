@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from batprotocol.signals import Interrupts
+from batprotocol._util.signals import Interrupts
 
 WITHOUT_ENGINE = True
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from processes import ENVIRONMENT, lives
 
-from batprotocol.engines import Child, Ended, Processes
+from batprotocol._util.engines import Child, Ended, Processes
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
@@ -97,7 +97,7 @@ def test_nothing_is_left_of_a_child() -> None:
 OWNER = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
-from batprotocol.engines import Child
+from batprotocol._util.engines import Child
 child = Child("called:does")
 print(*child.call("who", {}).value, flush=True)
 child.begin(1, "sleep", {})

@@ -17,8 +17,8 @@ from fast_nodes import nodes
 from processes import BATPROTO, line_of, started
 from servers import find
 
-from batprotocol.cli.fast import live as fast_live_command
 from batprotocol.fast import decode
+from batprotocol.fast.commands import live as fast_live_command
 from batprotocol.fast.conversation import check
 from batprotocol.fast.nodes.settings import DEEDS
 from batprotocol.fast.recording import read_line

@@ -23,8 +23,8 @@ import batprotocol
 from batprotocol import MessageBuilder
 from batprotocol.policies.names import PARTS
 from batprotocol.simulator import METRICS, Metrics
-from batprotocol.simulator.inputs.names import FILE_WORDS, MODEL_WORDS
 from batprotocol.studies import KEYS
+from batprotocol.workloads.names import FILE_WORDS, MODEL_WORDS
 
 WITHOUT_ENGINE = True
 

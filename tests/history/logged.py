@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from batprotocol.history import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs import Attempt, JobState, LoggedJob
 
 __all__ = ["logged_job", "logs"]
 

@@ -8,7 +8,7 @@ from datetime import datetime, timezone, tzinfo
 from random import Random
 from typing import Any, Final
 
-from batprotocol.history import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs import Attempt, JobState, LoggedJob
 
 BEGIN: Final = 1_770_000_000
 HOSTS: Final = [f"n{number}" for number in range(12)]

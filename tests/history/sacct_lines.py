@@ -11,8 +11,8 @@ from typing import Final
 
 from support import DATA
 
-from batprotocol.history import Attempt, JobState, LeftOut, LoggedJob
-from batprotocol.history.formats import FORMATS
+from batprotocol.sites.logs import Attempt, JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs.formats import FORMATS
 
 SAMPLES: Final = DATA / "history"
 

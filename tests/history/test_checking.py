@@ -15,17 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import DATA
 
-from batprotocol.history import Attempt, JobState, LeftOut, LoggedJob
-from batprotocol.history.asking import Unit
-from batprotocol.history.checking import EQUAL, check_copy, numbers_of_log
-from batprotocol.history.host_events import events_of
-from batprotocol.history.windows import HostWindow, windows_of
-from batprotocol.history.workloads import logged_workload
 from batprotocol.model import DelayProfile, parse_hosts
-from batprotocol.outages import HostEvent, HostStates, Window, read_host_event
 from batprotocol.policies import PolicyNameError, named
 from batprotocol.simulator import StaticJob, Workload, described_platform, read_external_events, simulate
+from batprotocol.sites.logs import Attempt, JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs.asking import Unit
+from batprotocol.sites.logs.checking import EQUAL, check_copy, numbers_of_log
+from batprotocol.sites.logs.host_events import events_of
+from batprotocol.sites.logs.windows import HostWindow, windows_of
+from batprotocol.sites.logs.workloads import logged_workload
 from batprotocol.studies.copies import explanations, simulated_copy
+from batprotocol.workloads.host_events import HostEvent, HostStates, Window, read_host_event
 
 WITHOUT_ENGINE = True
 

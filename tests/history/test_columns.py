@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.history import Attempt, JobState, LeftOut, LoggedJob
-from batprotocol.history.columns import read_by, read_mapping
-from batprotocol.history.columns.mapping import mapping_of
-from batprotocol.history.columns.ready import READY, ready_mapping
-from batprotocol.history.opening import read_log
+from batprotocol.sites.logs import Attempt, JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs.columns import read_by, read_mapping
+from batprotocol.sites.logs.columns.mapping import mapping_of
+from batprotocol.sites.logs.columns.ready import READY, ready_mapping
+from batprotocol.sites.logs.opening import read_log
 
 WITHOUT_ENGINE = True
 

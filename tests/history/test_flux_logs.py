@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from sacct_lines import read, reasons
 
 from batprotocol.errors import InputError
-from batprotocol.history import JobState
-from batprotocol.history.opening import format_of
+from batprotocol.sites.logs import JobState
+from batprotocol.sites.logs.opening import format_of
 
 WITHOUT_ENGINE = True
 

@@ -17,11 +17,11 @@ from commands import run_here
 from support import SHARED
 
 from batprotocol.cli.main import batproto
-from batprotocol.history.formats import FORMATS
-from batprotocol.history.opening import read_log
 from batprotocol.model import parse_hosts
-from batprotocol.requests import expanded_names
 from batprotocol.simulator import described_platform, read_platform, read_workload
+from batprotocol.sites.logs.formats import FORMATS
+from batprotocol.sites.logs.opening import read_log
+from batprotocol.workloads.requests import expanded_names
 
 WITHOUT_ENGINE = True
 

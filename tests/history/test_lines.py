@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.history import LeftOut
-from batprotocol.history.lines import LONGEST, Source, opened
+from batprotocol.sites.logs import LeftOut
+from batprotocol.sites.logs.lines import LONGEST, Source, opened
 
 WITHOUT_ENGINE = True
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from logged import logged_job, logs
 
 from batprotocol.errors import InputError
-from batprotocol.history import LeftOut, LoggedJob
-from batprotocol.history.tables import read_table, write_table
+from batprotocol.sites.logs import LeftOut, LoggedJob
+from batprotocol.sites.logs.tables import read_table, write_table
 
 WITHOUT_ENGINE = True
 

@@ -26,7 +26,7 @@ from sacct_lines import read
 from test_sacct_fuzz import check as check_in_order
 
 from batprotocol.errors import InputError
-from batprotocol.history import LeftOut, LoggedJob
+from batprotocol.sites.logs import LeftOut, LoggedJob
 
 WITHOUT_ENGINE = True
 

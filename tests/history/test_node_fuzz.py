@@ -12,8 +12,8 @@ import pytest
 from fuzzing import changed_bytes, changed_texts, changed_value
 
 from batprotocol.errors import InputError
-from batprotocol.history.platforms import SiteHost, platform_lines, read_hosts
 from batprotocol.simulator import described_platform
+from batprotocol.sites.logs.platforms import SiteHost, platform_lines, read_hosts
 
 WITHOUT_ENGINE = True
 

@@ -17,8 +17,8 @@ from sacct_lines import read, reasons
 from support import SHARED
 
 from batprotocol.errors import InputError
-from batprotocol.history import JobState
-from batprotocol.history.opening import format_of
+from batprotocol.sites.logs import JobState
+from batprotocol.sites.logs.opening import format_of
 
 WITHOUT_ENGINE = True
 

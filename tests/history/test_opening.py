@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from logged import logged_job, logs
 
 from batprotocol.errors import InputError
-from batprotocol.history import LeftOut, LoggedJob
-from batprotocol.history.anonymous import KINDS, Anonymizer, random_key
-from batprotocol.history.choosing import Chosen, moment
-from batprotocol.history.opening import read_log
+from batprotocol.sites.logs import LeftOut, LoggedJob
+from batprotocol.sites.logs.anonymous import KINDS, Anonymizer, random_key
+from batprotocol.sites.logs.choosing import Chosen, moment
+from batprotocol.sites.logs.opening import read_log
 
 WITHOUT_ENGINE = True
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.errors import InputError
-from batprotocol.history.outages import Outage, outage_events, read_outages
-from batprotocol.left_out import LeftOut
-from batprotocol.outages import HostStates
+from batprotocol.sites.logs.outages import Outage, outage_events, read_outages
+from batprotocol.workloads.host_events import HostStates
 
 WITHOUT_ENGINE = True
 

@@ -16,10 +16,10 @@ from sacct_lines import read as read_text
 from sacct_lines import reasons as reasons_of
 
 from batprotocol.errors import InputError
-from batprotocol.history import JobState, LeftOut, LoggedJob
-from batprotocol.history.opening import format_of, read_log
-from batprotocol.history.pbs import read_pbs
-from batprotocol.history.pbs.resources import given_of, span_of
+from batprotocol.sites.logs import JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs.opening import format_of, read_log
+from batprotocol.sites.logs.pbs import read_pbs
+from batprotocol.sites.logs.pbs.resources import given_of, span_of
 
 WITHOUT_ENGINE = True
 

@@ -9,7 +9,7 @@ import pytest
 from regex_work import Work
 from sacct_lines import fixed, sample, sample_rows
 
-from batprotocol.history.formats import FORMATS
+from batprotocol.sites.logs.formats import FORMATS
 
 WITHOUT_ENGINE = True
 

@@ -12,7 +12,7 @@ from fuzzing import changed_bytes, changed_texts
 from sacct_lines import fixed, parsable, read, sample, sample_rows
 
 from batprotocol.errors import InputError
-from batprotocol.history import LeftOut, LoggedJob
+from batprotocol.sites.logs import LeftOut, LoggedJob
 
 WITHOUT_ENGINE = True
 

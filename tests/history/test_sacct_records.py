@@ -19,10 +19,10 @@ from msgspec.structs import replace
 from sacct_lines import read, reasons, sample
 
 from batprotocol.errors import InputError
-from batprotocol.history import JobState, LoggedJob
-from batprotocol.history.elements import elements_of
-from batprotocol.history.lines import Source
-from batprotocol.history.slurm.rows import TWICE
+from batprotocol.sites.logs import JobState, LoggedJob
+from batprotocol.sites.logs.elements import elements_of
+from batprotocol.sites.logs.lines import Source
+from batprotocol.sites.logs.slurm.rows import TWICE
 
 WITHOUT_ENGINE = True
 

@@ -18,8 +18,8 @@ import pytest
 from sacct_lines import SAMPLES, local, read
 from support import SHARED
 
-from batprotocol.history import LoggedJob
-from batprotocol.requests import expanded_names
+from batprotocol.sites.logs import LoggedJob
+from batprotocol.workloads.requests import expanded_names
 
 WITHOUT_ENGINE = True
 

@@ -10,7 +10,7 @@ import pytest
 from sacct_lines import parsable, read, rows_of
 from support import ROOT
 
-from batprotocol.history import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs import Attempt, JobState, LoggedJob
 
 WITHOUT_ENGINE = True
 

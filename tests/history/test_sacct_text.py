@@ -19,8 +19,8 @@ from support import DATA
 from work import lines_of
 
 from batprotocol.errors import InputError
-from batprotocol.history import JobState, LeftOut, LoggedJob
-from batprotocol.history.slurm import read_sacct
+from batprotocol.sites.logs import JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs.slurm import read_sacct
 
 WITHOUT_ENGINE = True
 

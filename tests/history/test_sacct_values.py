@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from sacct_lines import local, parsable, read, reasons, rows_of
 
 from batprotocol.errors import InputError
-from batprotocol.history import Attempt, JobState, LoggedJob
-from batprotocol.history.slurm.amounts import amounts_of, resources_of
-from batprotocol.history.slurm.ids import tasks_of
-from batprotocol.history.slurm.rows import TWICE
-from batprotocol.history.slurm.submissions import Submission, submission_of
-from batprotocol.history.slurm.times import seconds_of
+from batprotocol.sites.logs import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs.slurm.amounts import amounts_of, resources_of
+from batprotocol.sites.logs.slurm.ids import tasks_of
+from batprotocol.sites.logs.slurm.rows import TWICE
+from batprotocol.sites.logs.slurm.submissions import Submission, submission_of
+from batprotocol.sites.logs.slurm.times import seconds_of
 
 WITHOUT_ENGINE = True
 

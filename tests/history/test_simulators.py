@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from batprotocol.errors import InputError
-from batprotocol.history import LeftOut, LoggedJob
-from batprotocol.history.elastisim import read_elastisim
-from batprotocol.history.elastisim.formulas import value_of
-from batprotocol.history.elastisim.models import NotKnown, runtime_of
-from batprotocol.history.opening import format_of, read_log
-from batprotocol.history.workloads import logged_workload
+from batprotocol.sites.logs import LeftOut, LoggedJob
+from batprotocol.sites.logs.elastisim import read_elastisim
+from batprotocol.sites.logs.elastisim.formulas import value_of
+from batprotocol.sites.logs.elastisim.models import NotKnown, runtime_of
+from batprotocol.sites.logs.opening import format_of, read_log
+from batprotocol.sites.logs.workloads import logged_workload
 
 WITHOUT_ENGINE = True
 

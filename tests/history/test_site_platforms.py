@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from support import SHARED
 
 from batprotocol.errors import InputError
-from batprotocol.history import Attempt, LoggedJob
-from batprotocol.history.platforms import SiteHost, platform_lines, read_hosts, smallest_hosts
-from batprotocol.history.surveys import survey_of
-from batprotocol.requests import expanded_names, folded_names
 from batprotocol.simulator import Platform, described_platform, platform_xml, read_platform
-from batprotocol.simulator.inputs.machines import natural_order
+from batprotocol.sites.logs import Attempt, LoggedJob
+from batprotocol.sites.logs.platforms import SiteHost, platform_lines, read_hosts, smallest_hosts
+from batprotocol.sites.logs.surveys import survey_of
+from batprotocol.workloads.machines import natural_order
+from batprotocol.workloads.requests import expanded_names, folded_names
 
 WITHOUT_ENGINE = True
 

@@ -22,10 +22,10 @@ from published_logs import CSV, JSON_ROWS, PAI_JOBS, TABLES, elastisim_jobs, lan
 from sacct_lines import read
 
 from batprotocol.errors import InputError
-from batprotocol.history import LeftOut, LoggedJob
-from batprotocol.history.outages import outage_events, read_outages
-from batprotocol.history.tables import write_table
-from batprotocol.history.workloads import logged_workload
+from batprotocol.sites.logs import LeftOut, LoggedJob
+from batprotocol.sites.logs.outages import outage_events, read_outages
+from batprotocol.sites.logs.tables import write_table
+from batprotocol.sites.logs.workloads import logged_workload
 
 WITHOUT_ENGINE = True
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from logged import logs
 
-from batprotocol.history import Attempt, JobState, LeftOut, LoggedJob
-from batprotocol.history.surveys import survey_of
-from batprotocol.history.workloads import logged_workload, unit_for, write_logged_workload
-from batprotocol.requests import read_request
 from batprotocol.simulator import described_platform, read_workload
+from batprotocol.sites.logs import Attempt, JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs.surveys import survey_of
+from batprotocol.sites.logs.workloads import logged_workload, unit_for, write_logged_workload
+from batprotocol.workloads.requests import read_request
 
 WITHOUT_ENGINE = True
 

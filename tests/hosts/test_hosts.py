@@ -19,8 +19,8 @@ from procset import ProcSet
 from batprotocol import FrozenHosts, Hosts, HostsError, HostSetError, MessageBuilder, OneShot, format_hosts
 from batprotocol.conversation import hostsets
 from batprotocol.errors import ProtocolError
-from batprotocol.hosts import MOST_HOSTS
-from batprotocol.hosts.hosts import Pool, PythonHosts
+from batprotocol.model.free_hosts import MOST_HOSTS
+from batprotocol.model.free_hosts.hosts import Pool, PythonHosts
 from batprotocol.model.hosts import frozen_hosts
 
 WITHOUT_ENGINE = True

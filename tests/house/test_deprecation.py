@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from batprotocol.deprecation import OldName, old_arguments, old_names
+from batprotocol._util.deprecation import OldName, old_arguments, old_names
 
 WITHOUT_ENGINE = True
 

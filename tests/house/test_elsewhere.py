@@ -31,7 +31,11 @@ print(len(names))
 
 # Dask for Linux needs the module `resource`, and mcp for Linux `fcntl`, which those for Windows do not.
 WITHOUT = {
-    "windows": ("batprotocol.campaigns.managers.dask_remote", "batprotocol.mcp.requests", "batprotocol.mcp.server"),
+    "windows": (
+        "batprotocol.campaigns.managers.dask_remote",
+        "batprotocol.cli.mcp_server.requests",
+        "batprotocol.cli.mcp_server.server",
+    ),
     "macos": (),
 }
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 import pytest
 from support import ROOT
 
-from batprotocol.extras import installing
+from batprotocol._util.extras import installing
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -89,7 +89,7 @@ def test_commands_without_extras(arguments: list[str], status: int, said: str) -
 def test_slurmrestd_without_its_extra() -> None:
     """The clients of clusters can be imported, and Slurm's commands need nothing."""
     asked = "client.SlurmCommands(client.runner_of('ssh:x'))\nclient.SlurmRest('http://localhost')"
-    program = f"{PROGRAM.partition('from batprotocol')[0]}import batprotocol.slurm.client as client\n{asked}"
+    program = f"{PROGRAM.partition('from batprotocol')[0]}import batprotocol.sites.slurm.client as client\n{asked}"
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert done.stderr.endswith(f"PackageMissing: HTTP needs h11: {installing('campaigns', 'h11')}\n")
 

@@ -7,18 +7,18 @@ from typing import ClassVar
 
 import pytest
 
-from batprotocol.cli.messages import check, dump
-from batprotocol.cli.messages.selection import Selection
+from batprotocol._util.rules import Catalogue, Row, Rule, Violation
 from batprotocol.cli.protocols import table as protocols
 from batprotocol.cli.protocols.reading import Place, Reading, Spoken
-from batprotocol.cli.reference import rules
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece
 from batprotocol.conversation import CATALOGUE, RULES
 from batprotocol.conversation import Violation as Todays
 from batprotocol.fast.conversation import CATALOGUE as FAST
 from batprotocol.legacy.conversation import CATALOGUE as OLD
-from batprotocol.rules import Catalogue, Row, Rule, Violation
+from batprotocol.schemas.commands import rules
+from batprotocol.wire.commands import check, dump
+from batprotocol.wire.commands.selection import Selection
 
 WITHOUT_ENGINE = True
 ROWS = (

@@ -10,8 +10,8 @@ import pytest
 from embedded import needs_sanitizers
 from support import ROOT
 
-from batprotocol.hosts.hosts import Hosts, Pool
-from batprotocol.sockets.link import LINKS
+from batprotocol._util.sockets.link import LINKS
+from batprotocol.model.free_hosts.hosts import Hosts, Pool
 
 WITHOUT_ENGINE = True
 

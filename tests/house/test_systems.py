@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from batprotocol._util.engines import Child
+from batprotocol._util.systems import kill_with_children, lacking, refusal
 from batprotocol.campaigns.managers.local import LocalProcesses
 from batprotocol.campaigns.store.engine import Database
-from batprotocol.engines import Child
 from batprotocol.errors import ClusterError, InputError, ProtocolError, StoreError, SystemLacks
 from batprotocol.legacy.unix import Line
-from batprotocol.slurm.client import SlurmRest
-from batprotocol.systems import kill_with_children, lacking, refusal
+from batprotocol.sites.slurm.client import SlurmRest
 
 WITHOUT_ENGINE = True
 

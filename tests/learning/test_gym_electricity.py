@@ -12,8 +12,8 @@ from gymnasium.utils.env_checker import check_env
 
 from batprotocol.errors import InputError
 from batprotocol.gym import Backfill, Batch, Electric, Environment, Hosts, Log, Policies, Power, VectorEnvironment
-from batprotocol.power import Trace
-from batprotocol.simulator.inputs.outages import Exponential, FailureModel, Fixed
+from batprotocol.workloads.electricity import Trace
+from batprotocol.workloads.outages import Exponential, FailureModel, Fixed
 
 WITHOUT_ENGINE = True
 

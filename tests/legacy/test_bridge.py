@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT / "examples"))
 from fcfs import FCFS
 
 from batprotocol import DecodeError, PeerGone, PeerSilent
+from batprotocol._util.sockets import Requester
 from batprotocol.edc import run
 from batprotocol.errors import ProtocolError
 from batprotocol.legacy import JobStore, decode, encode
@@ -48,7 +49,6 @@ from batprotocol.simulator import (
     connect,
     simulate,
 )
-from batprotocol.sockets import Requester
 
 WITHOUT_ENGINE = True
 

@@ -187,7 +187,8 @@ def test_a_host_that_sleeps_can_only_be_switched_on(version: str) -> None:
 def test_queries(version: str, requests: Any, rule: str | None) -> None:
     query = ("QUERY_REQUEST", requests) if version == ONE else ("QUERY", {"requests": requests})
     assert judged(version, said([query]), "energy") == ({rule} if rule else set())
-    assert judged(version, said([query])) == {rule or "query.no-energy"}
+    without = "query.no-energy" if version == FOUR else None  # Batsim 1 answers -1
+    assert judged(version, said([query])) == {each for each in (rule or without,) if each}
 
 
 @pytest.mark.parametrize(

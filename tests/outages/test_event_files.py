@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.errors import InputError
-from batprotocol.left_out import LeftOut
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import Window, read_host_event
-from batprotocol.simulator.inputs.outages import (
+from batprotocol.workloads.host_events import Window, read_host_event
+from batprotocol.workloads.outages import (
     planned_windows,
     read_host_events,
     read_windows,

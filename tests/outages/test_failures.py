@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from batprotocol.durations import parse_duration
+from batprotocol._util.durations import parse_duration
 from batprotocol.errors import InputError
-from batprotocol.outages import HostChange, HostEvent, HostStates
-from batprotocol.simulator.inputs import described_platform, read_external_events
-from batprotocol.simulator.inputs.outages import (
+from batprotocol.workloads import described_platform, read_external_events
+from batprotocol.workloads.host_events import HostChange, HostEvent, HostStates
+from batprotocol.workloads.outages import (
     FAILURE_PRESETS,
     Exponential,
     FailureModel,
@@ -31,7 +31,7 @@ from batprotocol.simulator.inputs.outages import (
     parse_law,
     write_host_events,
 )
-from batprotocol.simulator.inputs.outages.streams import Stream
+from batprotocol.workloads.outages.streams import RandomStream
 
 WITHOUT_ENGINE = True
 HOUR, DAY = 3600.0, 86400.0
@@ -71,14 +71,14 @@ def test_what_hosts_live_through_follows_the_laws(law: Law, expected: stats.rv_c
 
 
 def test_chances_are_uniform_and_streams_differ() -> None:
-    some, others = ([Stream(seed, "host 7").chance() for _ in range(3)] for seed in (1, 2))
+    some, others = ([RandomStream(seed, "host 7").chance() for _ in range(3)] for seed in (1, 2))
     assert some != others
-    stream = Stream(1, "host 8")
+    stream = RandomStream(1, "host 8")
     numbers = [stream.chance() for _ in range(20_000)]
     assert stats.kstest(numbers, "uniform").pvalue > 0.01
     pairs = np.corrcoef(numbers[:-1], numbers[1:])[0, 1]
     assert abs(pairs) < 4 / math.sqrt(len(numbers))
-    firsts = [Stream(0, f"0 host {host}").chance() for host in range(20_000)]
+    firsts = [RandomStream(0, f"0 host {host}").chance() for host in range(20_000)]
     assert stats.kstest(firsts, "uniform").pvalue > 0.01
     assert 0 < min(numbers) < max(numbers) < 1
 

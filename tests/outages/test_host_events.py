@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import HostChange, HostEvent, HostStates, Window, host_event_schema, read_host_event
-from batprotocol.outages.keys import EVENT_KEYS, FLAGS, STATES, WINDOW_KEYS
+from batprotocol.workloads.host_events import (
+    HostChange,
+    HostEvent,
+    HostStates,
+    Window,
+    host_event_schema,
+    read_host_event,
+)
+from batprotocol.workloads.host_events.keys import EVENT_KEYS, FLAGS, STATES, WINDOW_KEYS
 
 WITHOUT_ENGINE = True
 SCHEMA = jsonschema.Draft202012Validator(host_event_schema())

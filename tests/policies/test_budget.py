@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from batprotocol.policies.site.watts import Allowance, Budget
-from batprotocol.power import Trace
+from batprotocol.workloads.electricity import Trace
+from batprotocol.policies.site.watts import Allowance
+from batprotocol.policies.site.watts import Budget
 
 WITHOUT_ENGINE = True
 

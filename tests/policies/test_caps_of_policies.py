@@ -27,8 +27,9 @@ from batprotocol.policies import (
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.energy import Switching
 from batprotocol.policies.names import files_in
-from batprotocol.power import Trace
-from batprotocol.power.hosts import declared
+from batprotocol.workloads.electricity import Trace
+from batprotocol.workloads.electricity.hosts import declared
+from batprotocol.policies.energy import Switching
 from batprotocol.simulator import (
     ExternalEventList,
     Platform,
@@ -38,6 +39,8 @@ from batprotocol.simulator import (
     described_platform,
     simulate,
 )
+from batprotocol.workloads.electricity import Trace
+from batprotocol.workloads.electricity.hosts import declared
 
 WITHOUT_ENGINE = True
 

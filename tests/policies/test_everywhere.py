@@ -13,8 +13,8 @@ from embedded import needs_host
 from processes import BATPROTO, batproto
 from test_sites import HOSTS, RULES, jobs_of, with_modes, without_partitions
 
-from batprotocol.cli.run.scheduler import as_file
 from batprotocol.edc import run
+from batprotocol.edc.commands.scheduler import as_file
 from batprotocol.edc.embedded import options
 from batprotocol.legacy.bridge import OldBatsim, OldScheduler, drive
 from batprotocol.legacy.playing import Judged

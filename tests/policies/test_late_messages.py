@@ -13,7 +13,7 @@ from replay import HOSTS, begins, said
 from batprotocol import model
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session
-from batprotocol.hosts import Hosts
+from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies import EASY, Conservative, Policy, Reservations
 from batprotocol.policies.site import SiteRules
 

@@ -19,8 +19,8 @@ from support import SHARED
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies import Policy, named
-from batprotocol.power import Trace
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate, trace_named
+from batprotocol.workloads.electricity import Trace
 
 WITHOUT_ENGINE = True
 

@@ -15,8 +15,8 @@ import pytest
 from replay import begins
 from support import DATA
 
-from batprotocol.hosts import Hosts
 from batprotocol.model import DelayProfile, Host, HostProperty, Job
+from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies import (
     F1,
     F2,

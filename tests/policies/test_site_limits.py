@@ -14,9 +14,11 @@ from batprotocol.model import DelayProfile, FinalJobState, Host, HostProperty
 from batprotocol.policies import EASY, Conservative, Greedy, NoBackfilling, Policy, SiteRules
 from batprotocol.policies.allocations import Chooser
 from batprotocol.policies.availability import Pool
-from batprotocol.requests import read_request
-from batprotocol.requests.offer import read_offer
+from batprotocol.workloads.requests import read_request
+from batprotocol.workloads.requests.offer import read_offer
 from batprotocol.simulator import JobRow, StaticJob, Workload, described_platform, simulate
+from batprotocol.workloads.requests import read_request
+from batprotocol.workloads.requests.offer import read_offer
 
 WITHOUT_ENGINE = True
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from support import rows_of
 
-from batprotocol.hosts import Hosts
 from batprotocol.model import (
     DelayProfile,
     Host,
@@ -27,9 +26,16 @@ from batprotocol.policies.availability import WHOLE, Amount, Pool, Timeline
 from batprotocol.policies.jobs import Entry, Kind, SiteJob, SiteRunning
 from batprotocol.policies.site.reruns import Lives, Preempting, remaining
 from batprotocol.policies.site.rules import SiteRules, mapping_of
-from batprotocol.requests import read_offer, read_request
-from batprotocol.requests.features import matches
-from batprotocol.requests.fitting import needs_of
+from batprotocol.workloads.requests import read_offer, read_request
+from batprotocol.workloads.requests.features import matches
+from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.model.free_hosts import Hosts
+from batprotocol.policies.site.reruns import Lives, remaining
+from batprotocol.policies.site.rules import mapping_of
+from batprotocol.policies.availability import WHOLE, Amount, Pool
+from batprotocol.policies.site.reruns import Preempting
+from batprotocol.policies.site.rules import SiteRules
+from batprotocol.policies.availability import Timeline
 
 WITHOUT_ENGINE = True
 HORIZON = 24

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from batprotocol.model import DelayProfile, HostsTurnedOnOffEvent, Message, TurnOnOffHostsEvent
 from batprotocol.policies import EASY, Conservative, Greedy, Policy, SiteRules, Wait, named
-from batprotocol.power import Trace
 from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, Result, StaticJob, Workload, simulate
+from batprotocol.workloads.electricity import Trace
 
 WITHOUT_ENGINE = True
 

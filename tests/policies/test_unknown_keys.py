@@ -16,7 +16,7 @@ from batprotocol.policies import named
 from batprotocol.policies.driver import UnknownKeys
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
-from batprotocol.slurm.configuration import configuration_of
+from batprotocol.sites.slurm.configuration import configuration_of
 
 WITHOUT_ENGINE = True
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from batprotocol.model import DelayProfile, Message, ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, Conservative, Greedy, Policy, PolicyNameError, SiteRules, Wait, named
-from batprotocol.power import BestTimes, Trace
 from batprotocol.simulator import Result, StaticJob, Workload, described_platform, simulate
+from batprotocol.workloads.electricity import BestTimes, Trace
 
 WITHOUT_ENGINE = True
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.power import BestTimes, Trace
+from batprotocol.workloads.electricity import BestTimes, Trace
 
 WITHOUT_ENGINE = True
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from batprotocol.errors import InputError
-from batprotocol.power import parse_power
-from batprotocol.simulator.inputs.power_traces import cap_named
+from batprotocol.workloads.electricity import parse_power
+from batprotocol.workloads.power_traces import cap_named
 
 WITHOUT_ENGINE = True
 

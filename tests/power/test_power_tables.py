@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import SHARED
 
+from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.errors import InputError
-from batprotocol.left_out import LeftOut
-from batprotocol.power import Trace, parse_unit, read_table
-from batprotocol.simulator.inputs.power_traces import trace_named
+from batprotocol.workloads.electricity import Trace, parse_unit, read_table
+from batprotocol.workloads.power_traces import trace_named
 
 WITHOUT_ENGINE = True
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.power import CARBON, JOULES_PER_KWH, PRICE, Kind, Trace, consumption_of, daily_trace
-from batprotocol.power.events import PowerEvent, power_events, read_power_event
+from batprotocol.workloads.electricity import CARBON, JOULES_PER_KWH, PRICE, Kind, Trace, consumption_of, daily_trace
+from batprotocol.workloads.electricity.events import PowerEvent, power_events, read_power_event
 
 WITHOUT_ENGINE = True
 

@@ -6,7 +6,7 @@ import pytest
 
 from batprotocol.errors import InputError
 from batprotocol.model import Host, HostProperty
-from batprotocol.power import HostWatts, SleepPState, Watts, host_watts
+from batprotocol.workloads.electricity import HostWatts, SleepPState, Watts, host_watts
 
 WITHOUT_ENGINE = True
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from processes import BATPROTO, ENVIRONMENT
 
 from batprotocol import Direction
-from batprotocol.capture import sources
-from batprotocol.recording import Recorder
-from batprotocol.simulator.results.files import ResultFiles
+from batprotocol.edc.recording import Recorder
+from batprotocol.recordings import sources
+from batprotocol.results.files import ResultFiles
 
 WITHOUT_ENGINE = True
 

@@ -19,11 +19,11 @@ from replay import PATIENCE, InThread, Peer, begins, begun, ends, said, submitte
 from simulations import ANY_PORT, Everywhere
 
 from batprotocol import DecodeError, Direction, Message
-from batprotocol.capture import sources
 from batprotocol.conversation import check
 from batprotocol.edc import run
+from batprotocol.edc.recording import Recorder, journal
 from batprotocol.errors import PeerGone
-from batprotocol.recording import Recorder, journal
+from batprotocol.recordings import sources
 from batprotocol.wire import frames
 
 WITHOUT_ENGINE = True
@@ -135,7 +135,7 @@ def test_a_full_disk_is_an_error(tmp_path: Path) -> None:
     program = """
 import resource, signal, sys
 from batprotocol import Direction
-from batprotocol.recording import Recorder
+from batprotocol.edc.recording import Recorder
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, 3_000_000))
 recorder = Recorder(sys.argv[1])

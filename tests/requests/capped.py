@@ -22,8 +22,9 @@ from test_independent import Reasons
 from batprotocol.model import DelayProfile, FinalJobState, parse_hosts
 from batprotocol.policies import Policy, SiteRules, named
 from batprotocol.policies.caps import Cap
-from batprotocol.power import Trace, Watts
-from batprotocol.power.hosts import declared
+from batprotocol.workloads.electricity import Trace, Watts
+from batprotocol.workloads.electricity.hosts import declared
+from batprotocol.results.observing import EnergyRow, Observer
 from batprotocol.simulator import (
     ExternalEventList,
     Platform,
@@ -33,7 +34,8 @@ from batprotocol.simulator import (
     described_platform,
     simulate,
 )
-from batprotocol.simulator.results.observing import EnergyRow, Observer
+from batprotocol.workloads.electricity import Trace, Watts
+from batprotocol.workloads.electricity.hosts import declared
 
 __all__ = ["Capped", "Outcome", "cap_of", "capped_of", "check_watts", "most", "run", "watts_of"]
 

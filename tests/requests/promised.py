@@ -19,8 +19,8 @@ from worlds import PARTS, World, world_of
 
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile
-from batprotocol.outages import HostStates, read_host_event
 from batprotocol.simulator import ExternalEventList, StaticJob, described_platform
+from batprotocol.workloads.host_events import HostStates, read_host_event
 
 __all__ = ["Promise", "WindowCheck", "Windowed", "windowed_of"]
 

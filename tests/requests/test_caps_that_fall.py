@@ -13,8 +13,9 @@ from lives import LATE
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, Policy, named
 from batprotocol.policies.caps import Cap
-from batprotocol.power import Trace, Watts
+from batprotocol.workloads.electricity import Trace, Watts
 from batprotocol.simulator import Platform, SleepPState, StaticJob, Workload, simulate
+from batprotocol.workloads.electricity import Trace, Watts
 
 WITHOUT_ENGINE = True
 

@@ -15,7 +15,7 @@ from batprotocol.model.hosts import parse_hosts
 from batprotocol.policies import named
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import JobRow, StaticJob, Workload, described_platform, simulate
-from batprotocol.slurm.configuration import configuration_of
+from batprotocol.sites.slurm.configuration import configuration_of
 
 WITHOUT_ENGINE = True
 

@@ -23,7 +23,8 @@ from batprotocol.model import DelayProfile
 from batprotocol.policies import EASY, Cap, Greedy, NoBackfilling, Policy, SiteRules
 from batprotocol.policies.availability import reduced
 from batprotocol.policies.site.capped import CappedPlanner
-from batprotocol.power import Trace
+from batprotocol.workloads.electricity import Trace
+from batprotocol.policies.availability import reduced
 from batprotocol.simulator import (
     ExternalEventList,
     StaticJob,
@@ -31,6 +32,7 @@ from batprotocol.simulator import (
     described_platform,
     simulate,
 )
+from batprotocol.workloads.electricity import Trace
 
 WITHOUT_ENGINE = True
 

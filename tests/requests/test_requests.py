@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState, Host, HostProperty
-from batprotocol.requests import (
+from batprotocol.workloads.requests import (
     Condition,
     Dependencies,
     Request,
@@ -26,10 +26,10 @@ from batprotocol.requests import (
     read_request,
     request_schema,
 )
-from batprotocol.requests.amounts import parse_gres, parse_memory, parse_moment
-from batprotocol.requests.features import matches, parse_constraint
-from batprotocol.requests.fitting import needs_of
-from batprotocol.requests.keys import HOST_KEYS, JOB_KEYS
+from batprotocol.workloads.requests.amounts import parse_gres, parse_memory, parse_moment
+from batprotocol.workloads.requests.features import matches, parse_constraint
+from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.keys import HOST_KEYS, JOB_KEYS
 
 WITHOUT_ENGINE = True
 

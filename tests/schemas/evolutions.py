@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from batprotocol.reflection import Field, Schema, Table, Type
 from batprotocol.schemas.describing import applied
+from batprotocol.wire.reflection import Field, Schema, Table, Type
 
 __all__ = ["Evolution", "evolutions", "meant"]
 

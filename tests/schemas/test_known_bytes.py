@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from batprotocol.errors import EncodeError
-from batprotocol.reflection import Schema
 from batprotocol.schemas import Codec, Record, applied
+from batprotocol.wire.reflection import Schema
 
 pytestmark = pytest.mark.once
 

@@ -12,7 +12,6 @@ import pytest
 
 from batprotocol.errors import InputError
 from batprotocol.model import Direction
-from batprotocol.reflection import Schema
 from batprotocol.schemas import (
     AGES,
     TODAY,
@@ -28,6 +27,7 @@ from batprotocol.schemas import (
     read_schema,
 )
 from batprotocol.schemas.reading import LARGEST
+from batprotocol.wire.reflection import Schema
 
 pytestmark = pytest.mark.once
 

@@ -16,10 +16,10 @@ from hypothesis import given
 from support import DATA, read_run
 
 from batprotocol import decode
-from batprotocol.capture.traffic import Traffic
 from batprotocol.cli.main import main
-from batprotocol.reflection import Schema
+from batprotocol.recordings.traffic import Traffic
 from batprotocol.schemas import AGES, TODAY, Codec, Record, age, applied, dissector, read_schema
+from batprotocol.wire.reflection import Schema
 
 WITHOUT_ENGINE = True
 

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from batprotocol.model import Doubles
-from batprotocol.reflection import Field, Schema, Type
 from batprotocol.wire.binding import RANGES
+from batprotocol.wire.reflection import Field, Schema, Type
 
 __all__ = ["fbs", "records", "the_same"]
 

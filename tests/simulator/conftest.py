@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from batprotocol.simulator.inputs import Platform, read_platform
+from batprotocol.workloads import Platform, read_platform
 
 
 @pytest.fixture

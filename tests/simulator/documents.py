@@ -18,7 +18,7 @@ from batprotocol.model import (
     ParallelTaskProfile,
     SequentialCompositionProfile,
 )
-from batprotocol.simulator.inputs import Workload, WorkloadProfile
+from batprotocol.workloads import Workload, WorkloadProfile
 
 
 def profile_document(given: WorkloadProfile) -> dict[str, Any]:

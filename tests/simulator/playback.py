@@ -22,14 +22,14 @@ from support import CORPUS, DATA, SHARED, Recorded, files_of, read_run
 
 from batprotocol.errors import RuleViolation
 from batprotocol.model import Doubles, Message
+from batprotocol.results import Observer
 from batprotocol.simulator.batsim.simulator import Simulator
-from batprotocol.simulator.inputs.event_lists import read_external_events
-from batprotocol.simulator.inputs.platform_xml import read_platform
-from batprotocol.simulator.inputs.traces import read_traces
-from batprotocol.simulator.inputs.workload import Usage
-from batprotocol.simulator.inputs.workload_json import read_workload_json
-from batprotocol.simulator.results import Observer
 from batprotocol.wire import FORMATS, frames
+from batprotocol.workloads.event_lists import read_external_events
+from batprotocol.workloads.platform_files import read_platform
+from batprotocol.workloads.traces import read_traces
+from batprotocol.workloads.workload import Usage
+from batprotocol.workloads.workload_files import read_workload_json
 
 RUNS = SHARED / "runs"
 CLOSE = 1e-9

@@ -16,7 +16,7 @@ from processes import BATPROTO, batproto
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, parse_hosts
 from batprotocol.policies import named
-from batprotocol.requests import Allocated, Gres
+from batprotocol.results.allocations import allocations_text, parse_allocations
 from batprotocol.simulator import (
     StaticJob,
     Workload,
@@ -27,7 +27,7 @@ from batprotocol.simulator import (
     workload_json,
     write_allocations,
 )
-from batprotocol.simulator.results.allocations import allocations_text, parse_allocations
+from batprotocol.workloads.requests import Allocated, Gres
 
 WITHOUT_ENGINE = True
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from support import ROOT
 
-from batprotocol.cli.run.scheduler import load
 from batprotocol.edc import Scheduler
+from batprotocol.edc.commands.scheduler import load
 from batprotocol.model import DelayProfile, Message
 from batprotocol.simulator import JobRow, JobRows, Platform, Simulator, StaticJob, Watts, Workload
 

@@ -10,8 +10,8 @@ import pytest
 
 from batprotocol.edc import Scheduler
 from batprotocol.policies import EASY, FCFS, Policy
+from batprotocol.results import Observer
 from batprotocol.simulator import described_platform, lublin_workload, simulate
-from batprotocol.simulator.results import Observer
 
 WITHOUT_ENGINE = True
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
 from batprotocol.model import TraceReplayProfile, TraceType
-from batprotocol.simulator.inputs import ExternalEventList, Usage, read_external_events, read_traces, read_workload
-from batprotocol.simulator.inputs.unstable import unstable_sorted
 from batprotocol.testing import simulations
+from batprotocol.workloads import ExternalEventList, Usage, read_external_events, read_traces, read_workload
+from batprotocol.workloads.unstable import unstable_sorted
 
 WITHOUT_ENGINE = True
 

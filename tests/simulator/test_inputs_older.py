@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from batprotocol.simulator.inputs import Watts, read_platform, read_workload
+from batprotocol.workloads import Watts, read_platform, read_workload
 
 WITHOUT_ENGINE = True
 DELAY = {"type": "DelayProfile", "delay": 10}

@@ -11,12 +11,14 @@ import pickle
 from pathlib import Path
 
 import pytest
+from batprotocol.workloads.platform_xml import read_platform_description
 from documents import Sketch, sketches
 from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.simulator.inputs import (
+from batprotocol.testing import simulations
+from batprotocol.workloads import (
     EXAMPLE_PLATFORM,
     LOOPBACK,
     NO_ROUTE,
@@ -27,9 +29,7 @@ from batprotocol.simulator.inputs import (
     Watts,
     read_platform,
 )
-from batprotocol.simulator.inputs.machines import HOST_LIMIT, made_platform, natural_order
-from batprotocol.simulator.inputs.platform_xml import read_description
-from batprotocol.testing import simulations
+from batprotocol.workloads.machines import HOST_LIMIT, made_platform, natural_order
 
 WITHOUT_ENGINE = True
 
@@ -427,7 +427,7 @@ def test_no_bytes_get_anything_but_an_input_error_out_of_the_reader(data: bytes,
     place = min(place * 4, len(whole))
     for text in (data, whole[:place] + data + whole[place + cut :]):
         with contextlib.suppress(InputError):
-            made_platform(read_description(io.BytesIO(text)).hosts)
+            made_platform(read_platform_description(io.BytesIO(text)).hosts)
 
 
 # Values

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile
-from batprotocol.simulator.inputs import Workload, read_swf, read_workload
+from batprotocol.workloads import Workload, read_swf, read_workload
 
 WITHOUT_ENGINE = True
 

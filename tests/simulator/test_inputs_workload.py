@@ -29,7 +29,8 @@ from batprotocol.model import (
     TraceReplayProfile,
     TraceType,
 )
-from batprotocol.simulator.inputs import (
+from batprotocol.testing import simulations
+from batprotocol.workloads import (
     EXAMPLE_WORKLOAD,
     StaticJob,
     Submission,
@@ -37,10 +38,9 @@ from batprotocol.simulator.inputs import (
     WorkloadProfile,
     read_workload,
 )
-from batprotocol.simulator.inputs import json_stream as json_stream_module
-from batprotocol.simulator.inputs.compact_json import compact_json
-from batprotocol.simulator.inputs.json_stream import JsonStream
-from batprotocol.testing import simulations
+from batprotocol.workloads import json_stream as json_stream_module
+from batprotocol.workloads.compact_json import compact_json
+from batprotocol.workloads.json_stream import JsonStream
 
 WITHOUT_ENGINE = True
 

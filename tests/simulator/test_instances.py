@@ -12,8 +12,8 @@ from batprotocol.edc import Scheduler
 from batprotocol.errors import SchedulerError
 from batprotocol.model import DelayProfile
 from batprotocol.policies import EASY, FCFS, Cap, Policy, named
+from batprotocol.results.observing import Observer
 from batprotocol.simulator import Platform, StaticJob, Workload, simulate
-from batprotocol.simulator.results.observing import Observer
 
 WITHOUT_ENGINE = True
 

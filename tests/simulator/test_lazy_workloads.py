@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from batprotocol.errors import InputError
 from batprotocol.policies import Policy
 from batprotocol.simulator import Result, Workload, read_workload, simulate
-from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, job_file, json_stream
 from batprotocol.testing import simulations
+from batprotocol.workloads import EXAMPLE_PLATFORM, job_file, json_stream
 
 WITHOUT_ENGINE = True
 

@@ -18,7 +18,7 @@ from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState, JobSubmittedEvent, ParallelTaskHomogeneousProfile
 from batprotocol.policies import Policy
-from batprotocol.requests import Allocated
+from batprotocol.results import Distribution, jain_index
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
     EXAMPLE_WORKLOAD,
@@ -37,7 +37,7 @@ from batprotocol.simulator import (
     read_jobs,
     simulate,
 )
-from batprotocol.simulator.results import Distribution, jain_index
+from batprotocol.workloads.requests import Allocated
 
 WITHOUT_ENGINE = True
 
@@ -375,7 +375,7 @@ def test_no_metric_is_forgotten() -> None:
     fields = {"tau", "classes", "own", "counted"} | {
         metric.path.partition(".")[0] for metric in (METRICS | OF_FAILURES | OF_POWER).values()
     }
-    assert set(Metrics.__struct_fields__) <= fields, "batprotocol/simulator/results/catalogue.py: add it"
+    assert set(Metrics.__struct_fields__) <= fields, "batprotocol/results/catalogue.py: add it"
 
 
 def test_unknown_metrics_are_refused() -> None:

@@ -19,9 +19,10 @@ from processes import BATPROTO, batproto
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import HostChange, HostEvent, HostStates, Window
 from batprotocol.policies import named
-from batprotocol.requests import Attempt
+from batprotocol.results.away import host_downtime
+from batprotocol.results.beside import failures_beside
+from batprotocol.results.times import joined_rows
 from batprotocol.simulator import (
     METRICS,
     OF_FAILURES,
@@ -39,13 +40,12 @@ from batprotocol.simulator import (
     workload_json,
     write_attempts,
 )
-from batprotocol.simulator.inputs.event_lists import written_event
-from batprotocol.simulator.inputs.outages import Exponential, FailureModel, Fixed, drawn_failures
-from batprotocol.simulator.results.away import away_hosts
-from batprotocol.simulator.results.beside import failures_beside
-from batprotocol.simulator.results.times import joined_rows
 from batprotocol.studies.comparing import compare
 from batprotocol.studies.comparing.schedules import Schedule
+from batprotocol.workloads.event_lists import written_event
+from batprotocol.workloads.host_events import HostChange, HostEvent, HostStates, Window
+from batprotocol.workloads.outages import Exponential, FailureModel, Fixed, drawn_failures
+from batprotocol.workloads.requests import Attempt
 
 WITHOUT_ENGINE = True
 HOSTS = 5
@@ -137,7 +137,7 @@ def test_hosts_away_second_by_second(given: list[tuple[float, HostEvent | Window
             away += len(closed | set(states.down) | set(states.drained))
             unable += len(closed | set(states.down))
             complete += not (closed | set(states.down) | set(states.drained))
-    found = away_hosts(given, HOSTS)
+    found = host_downtime(given, HOSTS)
     assert found.area(begin, begin + length) == (away, unable)
     assert found.complete(begin, begin + length) == complete
 
@@ -146,7 +146,7 @@ def test_hosts_away_second_by_second(given: list[tuple[float, HostEvent | Window
 def test_jobs_that_lose_a_host(given: list[tuple[float, HostEvent | Window]], ends: dict[int, set[int]]) -> None:
     """A killed job was interrupted by a host if no job can run on one of its hosts from then on."""
     killed = {str(time): (time - 0.0000005, frozen_hosts(hosts).text) for time, hosts in ends.items()}
-    victims = away_hosts(given, HOSTS, killed).victims
+    victims = host_downtime(given, HOSTS, killed).victims
     for time, hosts in ends.items():
         alone = {host: _unable(given, host, time) for host in hosts}
         assert (str(time) in victims) == any(alone.values())

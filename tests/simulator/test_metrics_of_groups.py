@@ -17,6 +17,7 @@ from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import parse_hosts
 from batprotocol.policies import EASY, Policy, SiteRules
+from batprotocol.results.grouping import size_class
 from batprotocol.simulator import (
     GROUPINGS,
     JobRow,
@@ -29,7 +30,6 @@ from batprotocol.simulator import (
     simulate,
     workload_json,
 )
-from batprotocol.simulator.results.grouping import size_class
 
 WITHOUT_ENGINE = True
 

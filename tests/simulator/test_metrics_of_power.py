@@ -18,9 +18,8 @@ from msgspec.structs import replace
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState, ParallelTaskHomogeneousProfile
 from batprotocol.policies import named
-from batprotocol.power import JOULES_PER_KWH, Trace
-from batprotocol.requests import Allocated
-from batprotocol.requests.usage import share_hosts
+from batprotocol.results.times import JobTimes
+from batprotocol.results.usage import stays_of
 from batprotocol.simulator import (
     METRICS,
     OF_FAILURES,
@@ -40,9 +39,10 @@ from batprotocol.simulator import (
     read_jobs,
     simulate,
 )
-from batprotocol.simulator.inputs import parse_watts, with_watts
-from batprotocol.simulator.results.times import JobTimes
-from batprotocol.simulator.results.usage import stays_of
+from batprotocol.workloads import parse_watts, with_watts
+from batprotocol.workloads.electricity import JOULES_PER_KWH, Trace
+from batprotocol.workloads.requests import Allocated
+from batprotocol.workloads.requests.usage import share_hosts
 
 WITHOUT_ENGINE = True
 

@@ -11,7 +11,7 @@ import pytest
 import zmq
 from support import shared_library
 
-from batprotocol.cli.messages.check import check
+from batprotocol._util.sockets import requester
 from batprotocol.cli.terminal.output import Output
 from batprotocol.edc import Scheduler, run
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
@@ -26,8 +26,8 @@ from batprotocol.simulator import (
     load_library,
     simulate,
 )
-from batprotocol.sockets import requester
 from batprotocol.wire import frames
+from batprotocol.wire.commands.check import check
 
 PLATFORM = Platform.homogeneous(4)
 WORKLOAD = Workload([StaticJob(str(n), float(n // 3), 1 + n % 5 // 4, DelayProfile(2.5)) for n in range(20)])

@@ -11,7 +11,7 @@ import playback
 import pytest
 from support import DATA, SHARED
 
-from batprotocol.simulator.results import Observers, ResultFiles
+from batprotocol.results import Observers, ResultFiles
 
 WITHOUT_ENGINE = True
 

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from batprotocol._util.tables import Rows
 from batprotocol.model import FinalJobState
-from batprotocol.simulator.results import (
+from batprotocol.results import (
     EnergyRow,
     JobRow,
     JobRows,
@@ -31,12 +32,11 @@ from batprotocol.simulator.results import (
     read_jobs,
     write_real_execution,
 )
-from batprotocol.simulator.results.extended import Pair, difference, plus, quotient, times, total
-from batprotocol.simulator.results.files import jobs_text
-from batprotocol.simulator.results.series import StepSeries
-from batprotocol.simulator.results.times import SeenJobs
-from batprotocol.simulator.results.usage import Usage
-from batprotocol.tables import Rows
+from batprotocol.results.extended import Pair, difference, plus, quotient, times, total
+from batprotocol.results.files import jobs_text
+from batprotocol.results.series import StepSeries
+from batprotocol.results.times import RunRows
+from batprotocol.results.usage import HostUse
 
 WITHOUT_ENGINE = True
 
@@ -264,8 +264,8 @@ def test_numbers_are_those_of_the_rows(given_rows: list[JobRow]) -> None:
         mean = sum(row.turnaround_time or 0.0 for row in ran)
         assert schedule["mean_turnaround_time"] == pytest.approx(mean / len(given_rows))
         assert result.mean_turnaround_time == pytest.approx(mean / len(ran))
-        jobs, time = SeenJobs(ran).jobs, result.makespan - min(row.submission_time for row in ran)
-        assert result.utilisation == pytest.approx(Usage.of(jobs).area(jobs) / 9 / time)
+        jobs, time = RunRows(ran).jobs, result.makespan - min(row.submission_time for row in ran)
+        assert result.utilisation == pytest.approx(HostUse.of(jobs).area(jobs) / 9 / time)
         parts = result.utilisation_over_time(7)
         assert sum(parts) / 7 * result.makespan == pytest.approx(result.utilisation * time, rel=1e-6)
         waited = sum(row.waiting_time or 0.0 for row in ran)

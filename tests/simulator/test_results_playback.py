@@ -8,7 +8,7 @@ from pathlib import Path
 import playback
 import pytest
 
-from batprotocol.simulator.results import JobRows, Observers, Result, ResultFiles, Statistics, read_jobs
+from batprotocol.results import JobRows, Observers, Result, ResultFiles, Statistics, read_jobs
 
 WITHOUT_ENGINE = True
 

@@ -8,9 +8,9 @@ import itertools
 from support import DATA
 
 from batprotocol.errors import InputError
-from batprotocol.simulator.inputs.elements import ELEMENTS as ELEMENT_KINDS
-from batprotocol.simulator.inputs.elements import SYNONYMS
-from batprotocol.simulator.inputs.xml import Element, read_elements
+from batprotocol.workloads.elements import ELEMENTS as ELEMENT_KINDS
+from batprotocol.workloads.elements import SYNONYMS
+from batprotocol.workloads.xml import Element, read_elements
 
 WITHOUT_ENGINE = True
 

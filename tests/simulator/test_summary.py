@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from batprotocol.simulator.results import words
-from batprotocol.simulator.results.summary import Summary
+from batprotocol.results import words
+from batprotocol.results.summary import Summary
 
 WITHOUT_ENGINE = True
 

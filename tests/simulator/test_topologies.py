@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from support import DATA, SHARED
 
 from batprotocol.errors import InputError
-from batprotocol.simulator.inputs import LOOPBACK, Link, Platform, read_platform
-from batprotocol.simulator.inputs.configuration import read_configuration
-from batprotocol.simulator.inputs.topologies import (
+from batprotocol.workloads import LOOPBACK, Link, Platform, read_platform
+from batprotocol.workloads.configuration import read_configuration
+from batprotocol.workloads.topologies import (
     Cable,
     Dragonfly,
     DragonflyShape,

@@ -15,11 +15,11 @@ from replay import InThread, Peer, begins, said
 from support import ROOT
 
 from batprotocol import SimulationErrorEvent
+from batprotocol._util.sockets import requester
 from batprotocol.edc import Scheduler
 from batprotocol.legacy import bridge, unix
 from batprotocol.model import DelayProfile, OneShot
 from batprotocol.simulator import Platform, Result, StaticJob, Workload, connect, simulate
-from batprotocol.sockets import requester
 from batprotocol.wire import frames
 
 WITHOUT_ENGINE = True

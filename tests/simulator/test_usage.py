@@ -15,10 +15,10 @@ from batprotocol.edc import Scheduler
 from batprotocol.model import DelayProfile, JobSubmittedEvent
 from batprotocol.model.hosts import parse_hosts
 from batprotocol.policies import named
-from batprotocol.requests import Allocated
-from batprotocol.requests.usage import busy_hosts, share_hosts
+from batprotocol.results import read_allocations, write_allocations
 from batprotocol.simulator import JobRow, Platform, Result, StaticJob, Workload, described_platform, measured, simulate
-from batprotocol.simulator.results import read_allocations, write_allocations
+from batprotocol.workloads.requests import Allocated
+from batprotocol.workloads.requests.usage import busy_hosts, share_hosts
 
 WITHOUT_ENGINE = True
 

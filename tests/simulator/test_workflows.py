@@ -16,7 +16,6 @@ from support import DATA
 
 from batprotocol.errors import InputError
 from batprotocol.policies import named
-from batprotocol.requests import longest_paths
 from batprotocol.simulator import (
     Workflow,
     WorkflowResult,
@@ -28,6 +27,7 @@ from batprotocol.simulator import (
     workflow_results,
     workflow_workload,
 )
+from batprotocol.workloads.requests import longest_paths
 
 WITHOUT_ENGINE = True
 INSTANCES = DATA / "workflows"

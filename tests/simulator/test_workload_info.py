@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import DATA
 
-from batprotocol.distributions import Distribution
+from batprotocol._util.distributions import Distribution
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.simulator import (

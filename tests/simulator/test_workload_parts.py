@@ -18,8 +18,8 @@ from support import SHARED
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import StaticJob, Workload, lublin_workload, named_workload, read_swf, window
-from batprotocol.simulator.inputs import lublin
 from batprotocol.testing import simulations
+from batprotocol.workloads import lublin
 
 WITHOUT_ENGINE = True
 

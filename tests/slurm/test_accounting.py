@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support import DATA
 
 from batprotocol.errors import InputError
-from batprotocol.slurm.accounting import Accounting, Association, Limits, accounting_of, read_accounting
+from batprotocol.sites.slurm.accounting import Accounting, Association, Limits, accounting_of, read_accounting
 
 WITHOUT_ENGINE = True
 

@@ -12,10 +12,10 @@ import pytest
 from batprotocol.cli.main import main
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
-from batprotocol.requests import Allocated
+from batprotocol.results.allocations import read_allocations
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
-from batprotocol.simulator.results.allocations import read_allocations
-from batprotocol.slurm.configuration import configuration_of
+from batprotocol.sites.slurm.configuration import configuration_of
+from batprotocol.workloads.requests import Allocated
 
 WITHOUT_ENGINE = True
 

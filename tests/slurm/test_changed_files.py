@@ -13,8 +13,8 @@ from support import DATA
 
 from batprotocol.errors import InputError
 from batprotocol.policies.slurm.priorities import JobFacts, Multifactor
-from batprotocol.slurm.accounting import Accounting, read_accounting
-from batprotocol.slurm.configuration import Configuration, configuration_of, read_configuration
+from batprotocol.sites.slurm.accounting import Accounting, read_accounting
+from batprotocol.sites.slurm.configuration import Configuration, configuration_of, read_configuration
 
 WITHOUT_ENGINE = True
 

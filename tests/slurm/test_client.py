@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.slurm.amounts import keyed
-from batprotocol.slurm.client import (
+from batprotocol.sites.slurm.amounts import keyed
+from batprotocol.sites.slurm.client import (
     Batch,
     LocalRunner,
     SlurmAway,
@@ -27,16 +27,16 @@ from batprotocol.slurm.client import (
     read_token,
     runner_of,
 )
-from batprotocol.slurm.client.answers import (
+from batprotocol.sites.slurm.client.answers import (
     read_limits,
     read_minutes,
     read_nodes,
     read_queue,
     read_submitted,
 )
-from batprotocol.slurm.client.commands import sbatch_words
-from batprotocol.slurm.client.errors import error_of
-from batprotocol.slurm.client.rest_answers import (
+from batprotocol.sites.slurm.client.commands import sbatch_words
+from batprotocol.sites.slurm.client.errors import error_of
+from batprotocol.sites.slurm.client.rest_answers import (
     RestAnswer,
     read_answer,
     read_rest_id,

@@ -13,9 +13,9 @@ from slurm_recordings import recording, recordings
 from support import DATA
 
 from batprotocol.errors import InputError
-from batprotocol.slurm.configuration import Configuration, Scheduler, configuration_of, read_configuration
-from batprotocol.slurm.configuration.parameters import CLUSTER, OPTIONS
-from batprotocol.slurm.lines import lines_of, pairs_of
+from batprotocol.sites.slurm.configuration import Configuration, Scheduler, configuration_of, read_configuration
+from batprotocol.sites.slurm.configuration.parameters import CLUSTER, OPTIONS
+from batprotocol.sites.slurm.lines import lines_of, pairs_of
 from batprotocol.studies.recorded import configuration_of_run
 
 WITHOUT_ENGINE = True

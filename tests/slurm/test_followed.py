@@ -9,7 +9,15 @@ import msgspec
 import pytest
 from support import ROOT
 
-from batprotocol.slurm.configuration.parameters import CLUSTER, MISSED, OPTIONS, PARTS, RECORDS, Standing, standing_of
+from batprotocol.sites.slurm.configuration.parameters import (
+    CLUSTER,
+    MISSED,
+    OPTIONS,
+    PARTS,
+    RECORDS,
+    Standing,
+    standing_of,
+)
 
 WITHOUT_ENGINE = True
 

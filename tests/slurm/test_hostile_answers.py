@@ -19,7 +19,7 @@ from support import DATA
 from batprotocol.campaigns.managers.interface import Request
 from batprotocol.campaigns.managers.oar import OarCluster
 from batprotocol.errors import ClusterError
-from batprotocol.slurm.client import Batch, SlurmError, SlurmRest
+from batprotocol.sites.slurm.client import Batch, SlurmError, SlurmRest
 
 WITHOUT_ENGINE = True
 

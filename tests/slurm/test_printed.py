@@ -16,9 +16,9 @@ from slurm_confs import Printed, printed_by_slurm, random_conf
 from support import DATA
 
 from batprotocol.errors import InputError
-from batprotocol.slurm.configuration import Configuration, Node, Partition, configuration_of
-from batprotocol.slurm.configuration.parameters import CLUSTER
-from batprotocol.slurm.configuration.parameters.options import NUMBERS
+from batprotocol.sites.slurm.configuration import Configuration, Node, Partition, configuration_of
+from batprotocol.sites.slurm.configuration.parameters import CLUSTER
+from batprotocol.sites.slurm.configuration.parameters.options import NUMBERS
 
 WITHOUT_ENGINE = True
 

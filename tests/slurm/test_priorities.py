@@ -15,8 +15,8 @@ from slurm_recordings import random_runs, recording, recordings
 from support import DATA
 
 from batprotocol.policies.slurm.priorities import FirstComeNumbers, JobFacts, Multifactor, Parts
-from batprotocol.slurm.accounting import Accounting, Association, Qos
-from batprotocol.slurm.configuration import configuration_of
+from batprotocol.sites.slurm.accounting import Accounting, Association, Qos
+from batprotocol.sites.slurm.configuration import configuration_of
 
 WITHOUT_ENGINE = True
 

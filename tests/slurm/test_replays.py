@@ -20,7 +20,7 @@ from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.policies.slurm.scheduler import Started
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
-from batprotocol.slurm.configuration import configuration_of, switches_of
+from batprotocol.sites.slurm.configuration import configuration_of, switches_of
 from batprotocol.studies.recorded import judged, replayed
 
 WITHOUT_ENGINE = True

@@ -14,7 +14,7 @@ from batprotocol.policies.slurm.jobs import Placement
 from batprotocol.policies.slurm.selecting.rows import Rows
 from batprotocol.policies.slurm.values import Node
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
-from batprotocol.slurm.configuration import configuration_of
+from batprotocol.sites.slurm.configuration import configuration_of
 
 WITHOUT_ENGINE = True
 

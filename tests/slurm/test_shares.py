@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.policies.slurm.priorities import Share, Shares
-from batprotocol.slurm.accounting import Accounting, Association
+from batprotocol.sites.slurm.accounting import Accounting, Association
 
 WITHOUT_ENGINE = True
 

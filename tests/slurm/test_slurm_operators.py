@@ -10,8 +10,8 @@ import pytest
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
-from batprotocol.slurm.accounting import accounting_of
-from batprotocol.slurm.configuration import configuration_of
+from batprotocol.sites.slurm.accounting import accounting_of
+from batprotocol.sites.slurm.configuration import configuration_of
 
 WITHOUT_ENGINE = True
 

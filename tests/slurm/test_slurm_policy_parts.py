@@ -22,7 +22,7 @@ from batprotocol.policies.slurm.jobs import Placement, SlurmJob
 from batprotocol.policies.slurm.naming import slurm_files, with_slurm_files
 from batprotocol.policies.slurm.selecting import Linear
 from batprotocol.policies.slurm.space import Space
-from batprotocol.slurm.configuration import Scheduler, configuration_of
+from batprotocol.sites.slurm.configuration import Scheduler, configuration_of
 from batprotocol.testing import conformance
 
 WITHOUT_ENGINE = True

@@ -19,8 +19,8 @@ from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.selecting.tree import Tree
 from batprotocol.policies.slurm.values import Partition
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
-from batprotocol.slurm.accounting import accounting_of
-from batprotocol.slurm.configuration import Switch, configuration_of
+from batprotocol.sites.slurm.accounting import accounting_of
+from batprotocol.sites.slurm.configuration import Switch, configuration_of
 
 WITHOUT_ENGINE = True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from batprotocol.errors import InputError
-from batprotocol.slurm.configuration import switches_of
+from batprotocol.sites.slurm.configuration import switches_of
 
 WITHOUT_ENGINE = True
 

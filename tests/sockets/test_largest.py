@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import zmq
 
+from batprotocol._util.sockets import channel
+from batprotocol._util.sockets.channel import Channel
+from batprotocol._util.sockets.endpoints import LARGEST
+from batprotocol._util.sockets.link import LINKS
 from batprotocol.edc.embedded.options import library
 from batprotocol.errors import SchedulerError
-from batprotocol.sockets import channel
-from batprotocol.sockets.channel import Channel
-from batprotocol.sockets.endpoints import LARGEST
-from batprotocol.sockets.link import LINKS
 
 WITHOUT_ENGINE = True
 

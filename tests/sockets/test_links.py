@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT
 
-from batprotocol.sockets.link import LINKS, Link, PythonLink, new_link
+from batprotocol._util.sockets.link import LINKS, Link, PythonLink, new_link
 
 WITHOUT_ENGINE = True
 
@@ -283,7 +283,7 @@ def test_wrong_arguments(arguments: tuple[Any, ...]) -> None:
 def test_what_is_no_libzmq() -> None:
     import _ctypes
 
-    from batprotocol.sockets import _link
+    from batprotocol._util.sockets import _link
 
     for path, why in ((__file__, "no library that is loaded"), (_ctypes.__file__, "no zmq_msg_init")):
         with pytest.raises(ImportError, match=why):
@@ -330,8 +330,8 @@ def test_the_best_one_serves() -> None:
 @needs_native_link
 def test_without_the_extension() -> None:
     code = (
-        "import sys; sys.modules['batprotocol.sockets._link'] = None\n"
-        "from batprotocol.sockets.link import LINKS; print(*LINKS)"
+        "import sys; sys.modules['batprotocol._util.sockets._link'] = None\n"
+        "from batprotocol._util.sockets.link import LINKS; print(*LINKS)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert (done.stdout, done.stderr) == ("python\n", "")

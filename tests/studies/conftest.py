@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from batprotocol.engines import processes
-from batprotocol.engines.child import Child
-from batprotocol.engines.interface import Ended
+from batprotocol._util.engines import processes
+from batprotocol._util.engines.child import Child
+from batprotocol._util.engines.interface import Ended
 
 
 class _Kept(Child):

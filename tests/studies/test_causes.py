@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from support import DATA
 
 from batprotocol.cli.main import main
-from batprotocol.history.opening import read_log
 from batprotocol.model import FinalJobState
 from batprotocol.simulator import JobRow
+from batprotocol.sites.logs.opening import read_log
 from batprotocol.studies.comparing.causes import KINDS, causes_of
 from batprotocol.studies.comparing.logged import schedule_of_log
 from batprotocol.studies.comparing.schedules import Schedule

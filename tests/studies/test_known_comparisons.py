@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from batprotocol.capture.jobs import CapturedJob
-from batprotocol.capture.timeline import TimelineJob
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
+from batprotocol.recordings.jobs import CapturedJob
+from batprotocol.recordings.timeline import TimelineJob
 from batprotocol.simulator import METRICS, JobRow
 from batprotocol.studies.comparing import Schedule, compare, read_schedule
 from batprotocol.studies.comparing.formats import Entry

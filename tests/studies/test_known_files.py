@@ -20,7 +20,6 @@ from batprotocol.errors import InputError, SchedulerError, StudyError
 from batprotocol.model import DelayProfile, Message
 from batprotocol.policies.names import named
 from batprotocol.simulator import Platform, StaticJob, Workload
-from batprotocol.simulator.inputs import EXAMPLE_PLATFORM, read_platform
 from batprotocol.studies import Progress
 from batprotocol.studies.files import Files
 from batprotocol.studies.inputs import _Recent
@@ -29,6 +28,7 @@ from batprotocol.studies.outcomes import KINDS, TimeOver, failed, is_full
 from batprotocol.studies.real import _LOADED, simulate_with
 from batprotocol.studies.running import _count, _in_turn, is_study
 from batprotocol.studies.runs import Run, Task
+from batprotocol.workloads import EXAMPLE_PLATFORM, read_platform
 
 WITHOUT_ENGINE = True
 

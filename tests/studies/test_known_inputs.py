@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from batprotocol.errors import StudyError
-from batprotocol.simulator.inputs import offered_load
 from batprotocol.studies import Study
 from batprotocol.studies.checking import checked
 from batprotocol.studies.executing import execute
@@ -19,6 +18,7 @@ from batprotocol.studies.measuring import measure_again
 from batprotocol.studies.naming import traces_of
 from batprotocol.studies.outcomes import Outcome
 from batprotocol.studies.runs import Limits, Measure
+from batprotocol.workloads import offered_load
 
 WITHOUT_ENGINE = True
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from batprotocol.engines import Ended
+from batprotocol._util.engines import Ended
 from batprotocol.errors import StudyError
 from batprotocol.studies import Progress, Store
 from batprotocol.studies.files import Files

@@ -10,8 +10,8 @@ import pytest
 
 from batprotocol.errors import PackageMissing
 from batprotocol.policies import named
+from batprotocol.results import Result, Statistics
 from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, JobRow, simulate
-from batprotocol.simulator.results import Result, Statistics
 
 WITHOUT_ENGINE = True
 

@@ -16,7 +16,7 @@ from daskers import DaskProcesses, dask_processes
 from gates import Gate
 from processes import BATPROTO, ENVIRONMENT, batproto
 
-from batprotocol.engines import DaskEngine
+from batprotocol._util.engines import DaskEngine
 from batprotocol.errors import ClusterError
 from batprotocol.studies import Store, Study
 from batprotocol.studies.executing import execute

@@ -21,7 +21,7 @@ from test_on_dask import files_of, workload
 from wheels import wheels_of
 
 from batprotocol.errors import ClusterError
-from batprotocol.slurm.client import LocalRunner, SlurmCommands
+from batprotocol.sites.slurm.client import LocalRunner, SlurmCommands
 from batprotocol.studies import Study
 from batprotocol.studies.on_slurm import SlurmWorkers
 from batprotocol.studies.wheels import Wheels

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from batprotocol.errors import InputError
-from batprotocol.power import Trace
 from batprotocol.simulator import Electricity, JobRow
 from batprotocol.studies.comparing import PlainRow, plot_watts
+from batprotocol.workloads.electricity import Trace
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

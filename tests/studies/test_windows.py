@@ -13,10 +13,10 @@ from batprotocol.errors import StudyError
 from batprotocol.model import DelayProfile
 from batprotocol.policies import named
 from batprotocol.simulator import StaticJob, Workload, measured, named_workload, simulate
-from batprotocol.simulator.inputs import platform_for, window_with_margins
 from batprotocol.studies import Study
 from batprotocol.studies.comparing import PlainRow, interval, table
 from batprotocol.studies.store.jobs import rounded
+from batprotocol.workloads import platform_for, window_with_margins
 
 WITHOUT_ENGINE = True
 

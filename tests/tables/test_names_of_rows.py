@@ -11,10 +11,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from batprotocol._util.tables import names_text, plain_names
 from batprotocol.model import FinalJobState
-from batprotocol.simulator.results import JobRow, read_jobs
-from batprotocol.simulator.results.files import job_line, jobs_text
-from batprotocol.tables import names_text, plain_names
+from batprotocol.results import JobRow, read_jobs
+from batprotocol.results.files import job_line, jobs_text
 
 WITHOUT_ENGINE = True
 

@@ -16,19 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol import model
-from batprotocol.capture import Entry
-from batprotocol.capture.exporting.formats import FORMATS, writer_of
-from batprotocol.capture.exporting.tables import events_of
-from batprotocol.capture.exporting.tables import job_rows as captured_rows
-from batprotocol.capture.jobs import CapturedJob
+from batprotocol._util.tables import Rows
 from batprotocol.errors import InputError
-from batprotocol.history import Attempt as LoggedAttempt
-from batprotocol.history import JobState, LeftOut, LoggedJob
-from batprotocol.history.tables import read_table, write_table
-from batprotocol.history.workloads import logged_workload, write_logged_workload
 from batprotocol.model import DelayProfile, Direction, FinalJobState, Message
-from batprotocol.power.events import PowerEvent, read_power_event
-from batprotocol.requests import Allocated, Attempt, Gres
+from batprotocol.recordings import Entry
+from batprotocol.recordings.exporting.formats import FORMATS, writer_of
+from batprotocol.recordings.exporting.tables import events_of
+from batprotocol.recordings.exporting.tables import job_rows as captured_rows
+from batprotocol.recordings.jobs import CapturedJob
+from batprotocol.results import ResultFiles, read_energy
+from batprotocol.results.attempts import read_attempts, write_attempts
+from batprotocol.results.beside import PowerFile, power_beside, write_power
+from batprotocol.results.files import COLUMNS, jobs_text, parse_jobs, schedule_text
 from batprotocol.simulator import (
     EnergyRow,
     JobRow,
@@ -41,17 +40,18 @@ from batprotocol.simulator import (
     workload_json,
     write_allocations,
 )
-from batprotocol.simulator.inputs.event_lists import write_event_lines
-from batprotocol.simulator.results import ResultFiles, read_energy
-from batprotocol.simulator.results.attempts import read_attempts, write_attempts
-from batprotocol.simulator.results.beside import PowerFile, power_beside, write_power
-from batprotocol.simulator.results.files import COLUMNS, jobs_text, parse_jobs, schedule_text
+from batprotocol.sites.logs import Attempt as LoggedAttempt
+from batprotocol.sites.logs import JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs.tables import read_table, write_table
+from batprotocol.sites.logs.workloads import logged_workload, write_logged_workload
 from batprotocol.studies.comparing.formats import as_csv, as_json
 from batprotocol.studies.comparing.schedules import _totals
 from batprotocol.studies.store.index import Entry as Indexed
 from batprotocol.studies.store.index import Index
 from batprotocol.studies.store.jobs import as_parquet, jobs_in, rounded
-from batprotocol.tables import Rows
+from batprotocol.workloads.electricity.events import PowerEvent, read_power_event
+from batprotocol.workloads.event_lists import write_event_lines
+from batprotocol.workloads.requests import Allocated, Attempt, Gres
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

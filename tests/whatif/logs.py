@@ -7,7 +7,7 @@ from pathlib import Path
 
 from batprotocol.policies import named
 from batprotocol.simulator import named_workload, simulate
-from batprotocol.simulator.inputs import platform_for
+from batprotocol.workloads import platform_for
 
 __all__ = ["HOSTS", "log_of", "recorded_log"]
 

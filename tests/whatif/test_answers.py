@@ -376,3 +376,60 @@ def test_mistakes_on_the_command_line(tmp_path: Path, options: list[str], reason
     assert done.exit_code != 0
     assert reason in done.output or reason in str(done.exception)
     assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.slow
+def test_todays_policy_alone_has_only_the_models_own_error(tmp_path: Path) -> None:
+    words = ["whatif", recorded_log(tmp_path / "log.swf", days=4), "--policies", "easy", "-j", "1"]
+    done = CliRunner().invoke(batproto, [*words, "-o", str(tmp_path / "r.html")])
+    assert done.exit_code == 0, done.output
+    assert "The model's own error (easy, simulated" in done.output
+    assert "no alternative to today's policy, its error only" in done.output
+    assert "over time" not in done.output, "there is no empty table"
+    html = (tmp_path / "r.html").read_text()
+    assert "easy, simulated, compared with what really happened: there is no alternative to it" in html
+    assert "0 alternatives" not in html
+    assert html.count("There is no alternative to today&#x27;s policy.") == 3
+    refused = CliRunner().invoke(
+        batproto, ["whatif", log_of(tmp_path / "new.swf"), "--policies", "easy", "-o", str(tmp_path / "n.html")]
+    )
+    assert refused.exit_code == 1
+    assert "there is nothing to compare: easy is today's policy" in str(refused.exception)
+
+
+@pytest.mark.slow
+def test_the_command_says_that_the_offered_load_is_above_one(tmp_path: Path) -> None:
+    words = ["whatif", log_of(tmp_path / "log.swf"), "--policies", "fcfs,easy", "--arrivals", "4", "-j", "1"]
+    done = CliRunner().invoke(batproto, [*words, "--windows", "1w", "-o", str(tmp_path / "r.html")])
+    assert done.exit_code == 0, done.output
+    assert "runs the offered load is above 1 (up to" in done.output
+    assert "n.s." not in done.output, "there are no intervals, so nothing is marked"
+    assert "no interval can be given for fewer than" in done.output
+
+
+SLURM_CONF = """
+ClusterName=c
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+NodeName={names} CPUs={cpus} ThreadsPerCore={threads}
+PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "cpus", "threads", "said"),
+    [
+        ("n[0-15]", 8, 1, "n0 has 8 CPUs, and the platform that it has 4 cores (16 nodes are so)"),
+        ("other[0-15]", 8, 1, "other0 has 8 CPUs, and the platform that it has 4 cores"),
+        ("n[0-15]", 4, 1, ""),
+        ("n[0-15]", 8, 2, ""),
+    ],
+)
+def test_a_slurm_conf_with_other_cores_is_remarked_on(
+    tmp_path: Path, names: str, cpus: int, threads: int, said: str
+) -> None:
+    (tmp_path / "slurm.conf").write_text(SLURM_CONF.format(names=names, cpus=cpus, threads=threads))
+    (tmp_path / "m.xml").write_text(platform_xml(described_platform("n[0-15] cores=4")))
+    question = Question(policies=("easy", f"slurm:{tmp_path}/slurm.conf"))
+    plan = plan_for(log_of(tmp_path / "log.swf"), question, platform=str(tmp_path / "m.xml"))
+    assert [said in each for each in plan.remarks] == ([True] if said else [])

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from batprotocol._util.distributions import percentile
 from batprotocol.cli.main import batproto
-from batprotocol.distributions import percentile
 from batprotocol.model import FinalJobState
 from batprotocol.policies import named
 from batprotocol.policies.slurm.added import LIKE
@@ -158,7 +158,7 @@ def row(name: str, submitted: float, start: float, run: float) -> JobRow:
 
 
 def test_a_job_does_not_wait_while_it_waits_for_another_job_or_its_begin() -> None:
-    from batprotocol.requests.dependencies import parse_dependency
+    from batprotocol.workloads.requests.dependencies import parse_dependency
 
     rows = [row("1", 0.0, 0.0, 100.0), row("2", 10.0, 130.0, 50.0), row("3", 20.0, 200.0, 10.0)]
     facts = {"w0!2": Facts(dependency=parse_dependency("afterok:1")), "w0!3": Facts(begin=180.0)}

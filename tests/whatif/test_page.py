@@ -13,9 +13,9 @@ from logs import log_of
 
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import StaticJob, Workload
-from batprotocol.simulator.inputs import workload_json
 from batprotocol.studies import Study
 from batprotocol.studies.whatif import Question, answer_of, page, plan_for
+from batprotocol.workloads import workload_json
 
 WITHOUT_ENGINE = True
 

@@ -27,10 +27,10 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 import zmq
 
 from batprotocol import Direction, FinalJobState, Job, MessageBuilder
-from batprotocol.capture import Capture
-from batprotocol.capture.tapping import tap
-from batprotocol.recording import Recorder
-from batprotocol.sockets import Channel, Requester
+from batprotocol._util.sockets import Channel, Requester
+from batprotocol.edc.recording import Recorder
+from batprotocol.recordings import Capture
+from batprotocol.recordings.tapping import tap
 from benchmark.tables import parser_for, table
 
 __all__ = ["main"]

@@ -12,8 +12,8 @@ from time import process_time
 
 from batprotocol.model import ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, Policy, Wait
-from batprotocol.power import Trace
 from batprotocol.simulator import Electricity, Platform, StaticJob, Watts, Workload, simulate
+from batprotocol.workloads.electricity import Trace
 from benchmark.tables import parser_for, table
 
 __all__ = ["intensities", "jobs_of_a_year", "main", "seconds_of"]

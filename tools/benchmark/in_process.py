@@ -30,8 +30,8 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 import zmq
 
 from batprotocol import Doubles, ExternalEventListAndFilename, Host, HostState, MessageBuilder
-from batprotocol.cli.run.scheduler import load
 from batprotocol.edc import run
+from batprotocol.edc.commands.scheduler import load
 from batprotocol.edc.embedded import options
 from batprotocol.wire import binary, frames
 from benchmark import turns

@@ -22,8 +22,8 @@ from typing import Final, NamedTuple, TextIO
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from batprotocol.history import LeftOut
-from batprotocol.history.formats import FORMATS
+from batprotocol.sites.logs import LeftOut
+from batprotocol.sites.logs.formats import FORMATS
 from benchmark.tables import parser_for, table
 
 __all__ = ["Measure", "main", "measure", "write_log"]

@@ -20,8 +20,8 @@ sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "tests"))
 
 from browser import Browser, Tab
 
-from batprotocol.capture.timeline import Messages, Timeline, TimelineData, TimelineJob
 from batprotocol.model import FinalJobState
+from batprotocol.recordings.timeline import Messages, Timeline, TimelineData, TimelineJob
 
 __all__ = ["made_up", "main"]
 

@@ -29,8 +29,8 @@ from batprotocol import (
     ProfileAndId,
     WorkloadAndFilename,
 )
-from batprotocol.cli.run.scheduler import load
 from batprotocol.edc import Scheduler
+from batprotocol.edc.commands.scheduler import load
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session
 from benchmark.tables import parser_for, table

@@ -23,7 +23,7 @@ from typing import NamedTuple
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from batprotocol.cli.run.scheduler import load
+from batprotocol.edc.commands.scheduler import load
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.simulator import Platform, StaticJob, Workload, WorkloadProfile, read_platform, simulate
 from benchmark.tables import parser_for, table

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent))
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from batprotocol.cli.run.scheduler import load
+from batprotocol.edc.commands.scheduler import load
 from batprotocol.simulator import Platform, simulate
 from benchmark.tables import table
 

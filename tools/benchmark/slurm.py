@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
-from batprotocol.slurm.configuration import configuration_of
+from batprotocol.sites.slurm.configuration import configuration_of
 from benchmark.tables import parser_for, table
 
 __all__ = ["CONF", "jobs_of", "main", "report"]

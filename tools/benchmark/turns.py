@@ -22,8 +22,9 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import zmq
 
-from batprotocol.cli.run.scheduler import load
+from batprotocol._util.sockets.channel import Channel
 from batprotocol.edc import Scheduler
+from batprotocol.edc.commands.scheduler import load
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session
 from batprotocol.model import (
@@ -35,7 +36,6 @@ from batprotocol.model import (
     SimulationEndsEvent,
 )
 from batprotocol.simulator import Platform, Simulator, StaticJob, Workload, WorkloadProfile
-from batprotocol.sockets.channel import Channel
 from batprotocol.wire import FORMATS, binary
 from benchmark.tables import parser_for, table
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from batprotocol.cli.reference.fast import NAMES, class_of, keys, task_of
-from batprotocol.cli.reference.told import Told, title
 from batprotocol.fast.messages import MESSAGES, ROUTES
+from batprotocol.schemas.commands.fast import NAMES, class_of, keys, task_of
+from batprotocol.schemas.commands.told import Told, title
 from handbook.markdown import capitalised, code, definitions, prose, table, target
 
 __all__ = ["messages", "names", "routes"]

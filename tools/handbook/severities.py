@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from batprotocol.rules import Catalogue, Rule
+from batprotocol._util.rules import Catalogue, Rule
 from handbook.markdown import capitalised, code, listed
 
 __all__ = ["severities"]

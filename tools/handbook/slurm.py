@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from batprotocol.slurm.configuration.parameters import (
+from batprotocol.sites.slurm.configuration.parameters import (
     CLUSTER,
     MISSED,
     OPTIONS,

@@ -13,7 +13,7 @@ _HEAD = '''\
 
 from __future__ import annotations
 
-from batprotocol.reflection import Enum, Field, Schema, Table, Type, Union
+from batprotocol.wire.reflection import Enum, Field, Schema, Table, Type, Union
 
 '''
 

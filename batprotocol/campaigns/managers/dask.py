@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from batprotocol._util.engines.dask import FAULTS, connect, missing
 from batprotocol.campaigns.managers.interface import (
     KILLED,
     LOST,
@@ -22,7 +23,6 @@ from batprotocol.campaigns.managers.interface import (
     text_of_output,
 )
 from batprotocol.campaigns.model import JobState, Observation, RemoteJob
-from batprotocol.engines.dask import FAULTS, connect, missing
 from batprotocol.errors import ClusterError
 
 __all__ = ["DaskCluster"]

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from batprotocol._util.files import reason_of
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.files import reason_of
 
 __all__ = ["description_in", "file_content", "tables_in"]
 

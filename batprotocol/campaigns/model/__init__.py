@@ -12,6 +12,7 @@ They do not depend on the entities. All of them are based on `record` and `words
 - `settings`: the settings of the grid.
 """
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.campaigns.model.campaigns import *
 from batprotocol.campaigns.model.campaigns import __all__ as _campaigns
 from batprotocol.campaigns.model.clusters import *
@@ -34,7 +35,6 @@ from batprotocol.campaigns.model.settings import *
 from batprotocol.campaigns.model.settings import __all__ as _settings
 from batprotocol.campaigns.model.words import *
 from batprotocol.campaigns.model.words import __all__ as _words
-from batprotocol.deprecation import old_names
 
 __all__ = [
     *_campaigns,

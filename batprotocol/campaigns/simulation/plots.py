@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from batprotocol._util.extras import installing
+from batprotocol._util.files import naming
 from batprotocol.campaigns.simulation.report import GridReport, Regulation
 from batprotocol.campaigns.simulation.usage import UsagePoint
 from batprotocol.errors import PackageMissing
-from batprotocol.extras import installing
-from batprotocol.files import naming
 
 __all__ = ["FORMATS", "draw", "write_plots"]
 

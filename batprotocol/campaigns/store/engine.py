@@ -20,8 +20,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import StaticPool
 
+from batprotocol._util.systems import refusal
 from batprotocol.errors import PackageMissing, StoreAway, StoreError
-from batprotocol.systems import refusal
 
 with suppress(ImportError):  # without it, no loop runs on a file
     import fcntl

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from batprotocol._util.tables import guarded
 from batprotocol.campaigns.model import CampaignState, CampaignStatus, Durations, Job, JobState, Record, Task
 from batprotocol.campaigns.text.times import calendar
 from batprotocol.errors import InputError
-from batprotocol.tables import guarded
 
 __all__ = ["Counts", "Throughput", "campaign_report", "jobs_csv", "read_range", "summary", "usage"]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import struct
 
-from batprotocol.capture.names import Place
 from batprotocol.cli.protocols.batsim5 import BATSIM_5
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
+from batprotocol.recordings.names import Place
 from batprotocol.schemas import Codec, read_schema
 from batprotocol.wire import detect, frames, json
 

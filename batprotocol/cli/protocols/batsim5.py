@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from batprotocol.capture.names import SIDES, Place
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction
+from batprotocol.recordings.names import SIDES, Place
 from batprotocol.wire import decode, decode_binary, detect, frames, json, text_in
 
 if TYPE_CHECKING:
-    from batprotocol.advice import Adviser
+    from batprotocol._util.rules import Catalogue
     from batprotocol.conversation import Conversation
-    from batprotocol.rules import Catalogue
+    from batprotocol.conversation.advice import Adviser
 
 __all__ = ["BATSIM_5", "size_prefixed"]
 
@@ -165,7 +165,7 @@ def _judge(rules: str) -> Conversation:
 
 
 def _adviser(seconds: float) -> Adviser:
-    from batprotocol.advice import Adviser
+    from batprotocol.conversation.advice import Adviser
 
     return Adviser(seconds)
 

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
-from batprotocol.capture.names import Place
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError, EncodeError
+from batprotocol.recordings.names import Place
 
 if TYPE_CHECKING:
+    from batprotocol._util.rules import Catalogue
     from batprotocol.fast.conversation import Violation
     from batprotocol.fast.values import FastMessage
-    from batprotocol.rules import Catalogue
 
 __all__ = ["FAST", "shown"]
 

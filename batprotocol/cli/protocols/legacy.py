@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from batprotocol.capture.names import Place
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
+from batprotocol.recordings.names import Place
 
 if TYPE_CHECKING:
+    from batprotocol._util.rules import Catalogue
     from batprotocol.legacy.conversation import Conversation
     from batprotocol.legacy.conversation.advising import OldAdviser
-    from batprotocol.rules import Catalogue
 
 __all__ = ["OLD_JSON", "OLD_TEXT"]
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from batprotocol.capture.names import Place
+from batprotocol._util.rules import Catalogue, Violation
 from batprotocol.errors import DecodeError
 from batprotocol.model import Message
-from batprotocol.rules import Catalogue, Violation
+from batprotocol.recordings.names import Place
 from batprotocol.wire.tree import Tree, from_message
 
 if TYPE_CHECKING:
-    from batprotocol.advice import Advice
+    from batprotocol.conversation.advice import Advice
 
 __all__ = ["Adviser", "Judge", "Reading", "Spoken"]
 

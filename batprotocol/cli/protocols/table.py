@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from batprotocol.capture.names import Place
+from batprotocol._util.rules import Catalogue
 from batprotocol.cli.protocols.batsim5 import BATSIM_5
 from batprotocol.cli.protocols.fast import FAST
 from batprotocol.cli.protocols.legacy import OLD_JSON, OLD_TEXT
 from batprotocol.cli.protocols.reading import Reading, Spoken
-from batprotocol.rules import Catalogue
+from batprotocol.recordings.names import Place
 
 __all__ = ["PROTOCOLS", "all_catalogues", "catalogues", "protocol_of", "read", "rule_sets"]
 

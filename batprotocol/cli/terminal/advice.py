@@ -10,7 +10,7 @@ from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
 
 if TYPE_CHECKING:
-    from batprotocol.advice import Advice
+    from batprotocol.conversation.advice import Advice
 
 __all__ = ["print_advice"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from batprotocol._util.skipped_rows import LeftOut, Reason
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of
-from batprotocol.left_out import LeftOut, Reason
 
 __all__ = ["numbers_of", "report_left_out"]
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from batprotocol._util.files import naming
 from batprotocol.cli.terminal.text import ASCII, UNICODE, Piece, printable
-from batprotocol.files import naming
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -19,15 +19,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+from batprotocol._util.signals import Interrupts
 from batprotocol.edc.embedded.options import Report, taken
 from batprotocol.edc.faults import show_own
 from batprotocol.edc.loading import load
+from batprotocol.edc.recording import Recorder, facts
 from batprotocol.edc.scheduler import attend_to, expect_scheduler, hello_of, intended_by
 from batprotocol.edc.session import Session, Turn
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Direction, Message
-from batprotocol.recording import Recorder, facts
-from batprotocol.signals import Interrupts
 from batprotocol.wire import frames
 
 __all__ = ["Guest", "take_over"]

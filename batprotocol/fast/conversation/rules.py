@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final, Literal
 
-from batprotocol.rules import Catalogue, Row, Rule, Severity
-from batprotocol.rules import Violation as AnyViolation
+from batprotocol._util.rules import Catalogue, Row, Rule, Severity
+from batprotocol._util.rules import Violation as AnyViolation
 
 __all__ = ["CATALOGUE", "RULE_SETS", "Violation"]
 

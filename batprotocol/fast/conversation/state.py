@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Generic, TypeVar
 
+from batprotocol._util.rules import Severity
 from batprotocol.fast.conversation.rules import CATALOGUE, Violation
-from batprotocol.rules import Severity
 
 __all__ = ["LARGEST", "Memory", "State", "Waiting"]
 

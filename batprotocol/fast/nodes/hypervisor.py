@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
+from batprotocol._util.extras import installing
 from batprotocol.errors import PackageMissing
-from batprotocol.extras import installing
 
 __all__ = ["CPUMap", "Hypervisors", "Machine", "Refusal", "matching", "name_in"]
 

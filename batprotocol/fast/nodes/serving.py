@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from batprotocol._util.signals import Interrupts
 from batprotocol.errors import DecodeError
 from batprotocol.fast import wire
 from batprotocol.fast.messages import QOS, Participant, route_of
@@ -24,7 +25,6 @@ from batprotocol.fast.runtime.connection import Connection, Received, logger
 from batprotocol.fast.runtime.inbox import Inbox
 from batprotocol.fast.topics import Channel, Topic
 from batprotocol.fast.values import FastMessage, PscomRequest
-from batprotocol.signals import Interrupts
 
 __all__ = ["Nodes", "serve_nodes"]
 

@@ -10,13 +10,13 @@ import asyncio
 from functools import partial
 from typing import Any
 
+from batprotocol._util.signals import Interrupts
 from batprotocol.errors import DecodeError, SchedulerError, shown
 from batprotocol.fast.runtime.broker import Broker, Will
 from batprotocol.fast.runtime.cluster import DEFAULT_BROKER, Cluster, Heard
 from batprotocol.fast.runtime.inbox import Inbox
 from batprotocol.fast.runtime.scheduler import FastScheduler, method_for
 from batprotocol.fast.wire import Dialect
-from batprotocol.signals import Interrupts
 
 __all__ = ["run"]
 

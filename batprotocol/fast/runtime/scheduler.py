@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, TypeAlias
 
+from batprotocol._util.methods import expect_known, expect_method, is_computed
 from batprotocol.errors import DecodeError, SchedulerError
 from batprotocol.fast.conversation import Violation
 from batprotocol.fast.messages import RESULTS
@@ -28,7 +29,6 @@ from batprotocol.fast.values import (
     MmbwmonStopAck,
     Result,
 )
-from batprotocol.methods import expect_known, expect_method, is_computed
 
 logger = logging.getLogger("batprotocol.fast")
 

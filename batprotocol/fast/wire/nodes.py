@@ -11,8 +11,8 @@ import re
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
+from batprotocol._util.extras import installing
 from batprotocol.errors import DecodeError, PackageMissing
-from batprotocol.extras import installing
 
 try:
     import yaml

@@ -15,7 +15,7 @@ from batprotocol.gym.environment import Environment, Mask, Ranks
 from batprotocol.gym.worlds.electric import Electric
 from batprotocol.gym.worlds.simulated import Simulated
 from batprotocol.gym.worlds.world import World
-from batprotocol.hosts import FrozenHosts
+from batprotocol.model.free_hosts import FrozenHosts
 from batprotocol.policies import EASY
 from batprotocol.simulator import Platform, SleepPState, Watts
 

@@ -15,9 +15,9 @@ from batprotocol.gym.electric import KnownElectricity
 from batprotocol.gym.log import Log
 from batprotocol.gym.worlds.eventful import Eventful
 from batprotocol.gym.worlds.simulated import Seen, equal_hosts
-from batprotocol.power import JOULES_PER_KWH, Kind
 from batprotocol.simulator import EnergyRow, Platform
-from batprotocol.simulator.inputs import with_watts
+from batprotocol.workloads import with_watts
+from batprotocol.workloads.electricity import JOULES_PER_KWH, Kind
 
 __all__ = ["Electric"]
 

@@ -19,7 +19,7 @@ from batprotocol.gym.worlds.eventful import Eventful
 from batprotocol.gym.worlds.world import Times
 from batprotocol.model import ExternalEventOccurredEvent, FinalJobState, GenericExternalEvent
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import HostChange, HostEvent, read_host_event
+from batprotocol.workloads.host_events import HostChange, HostEvent, read_host_event
 
 __all__ = ["Failing"]
 

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from batprotocol import MessageBuilder
 from batprotocol.gym.log import Log
 from batprotocol.gym.worlds.world import World
-from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import (
     Event,
     FinalJobState,
@@ -26,9 +25,10 @@ from batprotocol.model import (
     Message,
     parse_hosts,
 )
+from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.simulator import EnergyRow, ExternalEventList, JobRow, Observer, Platform, Simulator, Workload
 from batprotocol.simulator.copying import copied
-from batprotocol.simulator.inputs.columns import JobColumns
+from batprotocol.workloads.columns import JobColumns
 
 __all__ = ["OTHER", "Decision", "Execute", "Seen", "Simulated", "equal_hosts", "named"]
 

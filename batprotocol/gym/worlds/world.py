@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from batprotocol.errors import InputError
 from batprotocol.gym.log import NEVER, Log
-from batprotocol.hosts import FrozenHosts
 from batprotocol.model import FinalJobState
+from batprotocol.model.free_hosts import FrozenHosts
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies import Backfilling, Order, State
-from batprotocol.power import Kind
-from batprotocol.requests import Allocated
 from batprotocol.simulator import JobRow
+from batprotocol.workloads.electricity import Kind
+from batprotocol.workloads.requests import Allocated
 
 __all__ = ["World"]
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from batprotocol._util.sockets import Requester
 from batprotocol.errors import DecodeError
 from batprotocol.legacy.bridge.json_ends import NewBatsim
 from batprotocol.legacy.translate.ages import AgeTranslation
 from batprotocol.model import Message
-from batprotocol.reflection import Schema
 from batprotocol.schemas import Codec, Record
-from batprotocol.sockets import Requester
 from batprotocol.wire import frames
+from batprotocol.wire.reflection import Schema
 
 __all__ = ["AgedBatsim", "AgedScheduler"]
 

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Protocol, TypeVar
 
+from batprotocol.edc.recording import Recorder
 from batprotocol.legacy.json import events as e
 from batprotocol.legacy.translate import Report, ToOldScheduler
 from batprotocol.model import Message
-from batprotocol.recording import Recorder
 
 __all__ = ["Batsim", "Closing", "Component", "OldComponent"]
 

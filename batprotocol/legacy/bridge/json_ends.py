@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from batprotocol._util.sockets import TICK, Channel, Requester
 from batprotocol.errors import PeerGone, PeerSilent
 from batprotocol.legacy.bridge.ends import Batsim, OldComponent
 from batprotocol.legacy.json import codec
@@ -13,7 +14,6 @@ from batprotocol.legacy.json import events as e
 from batprotocol.legacy.store import JobStore
 from batprotocol.legacy.translate import Options, Report, ToOldBatsim, ToOldScheduler
 from batprotocol.model import Direction, Message
-from batprotocol.sockets import TICK, Channel, Requester
 from batprotocol.wire import FORMATS, frames
 
 __all__ = ["NewBatsim", "OldBatsim", "OldScheduler"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from batprotocol.advice import DEFAULT_SECONDS, Advice, Adviser
+from batprotocol.conversation.advice import DEFAULT_SECONDS, Advice, Adviser
 from batprotocol.errors import DecodeError
 from batprotocol.legacy.json import events as json
 from batprotocol.legacy.text import events as text

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final, Literal
 
-from batprotocol.rules import Catalogue, Row, Rule, Severity
-from batprotocol.rules import Violation as AnyViolation
+from batprotocol._util.rules import Catalogue, Row, Rule, Severity
+from batprotocol._util.rules import Violation as AnyViolation
 
 __all__ = ["CATALOGUE", "DEFAULT", "RULE_SETS", "Violation", "rule_set_for"]
 
@@ -178,9 +178,10 @@ CATALOGUE: Final = Catalogue(
         ),
         Row(
             "query.no-energy",
-            _JSON,
+            _only("warning", "warning", "error"),
             "Energy is requested, but not simulated",
-            "Start Batsim with its option --energy, and a platform that defines watts.",
+            "Start Batsim with its option --energy, and a platform that defines watts. Batsim 1 and 2 answer -1; "
+            "Batsim 4 aborts.",
         ),
         Row(
             "notify.unknown",

@@ -10,9 +10,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from batprotocol._util.rules import Severity
 from batprotocol.legacy.conversation.machines import Machines
 from batprotocol.legacy.conversation.rules import Violation
-from batprotocol.rules import Severity
 
 __all__ = ["JobRecord", "State", "Unfit"]
 

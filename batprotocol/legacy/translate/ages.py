@@ -16,11 +16,11 @@ from batprotocol.builder import PROTOCOL_VERSION
 from batprotocol.errors import DecodeError, EncodeError
 from batprotocol.legacy.translate.report import Report
 from batprotocol.model import Message
-from batprotocol.reflection import Field, Schema, Table, Type
 from batprotocol.schemas import Codec, Record
 from batprotocol.wire import decode_binary
 from batprotocol.wire.binding import RANGES
 from batprotocol.wire.reader import CODES
+from batprotocol.wire.reflection import Field, Schema, Table, Type
 from batprotocol.wire.tree import from_message
 
 __all__ = ["AgeTranslation"]

@@ -11,7 +11,7 @@ from batprotocol import model
 from batprotocol.errors import HostSetError
 from batprotocol.legacy.json.values import Job, JobProgress, Resource
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import HostChange, HostEvent
+from batprotocol.workloads.host_events import HostChange, HostEvent
 
 __all__ = [
     "extra_of",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from batprotocol.slurm.configuration import Partition
+from batprotocol.sites.slurm.configuration import Partition
 
 __all__ = ["Access"]
 

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from batprotocol.model import Host
-from batprotocol.slurm.configuration import Configuration, Partition, Switch
+from batprotocol.sites.slurm.configuration import Configuration, Partition, Switch
 
 __all__ = ["LIKE", "with_added_hosts"]
 
@@ -27,7 +27,7 @@ def with_added_hosts(configuration: Configuration, hosts: Iterable[Host]) -> Con
     """The configuration with a node for each added host.
 
     >>> from batprotocol.model import HostProperty
-    >>> from batprotocol.slurm.configuration import configuration_of
+    >>> from batprotocol.sites.slurm.configuration import configuration_of
     >>> made = configuration_of("NodeName=n[0-1] CPUs=4\\nPartitionName=p Nodes=n1")
     >>> like = (HostProperty("like", "n1"),)
     >>> added = Host(id=2, name="added2", properties=like, computation_speed=(1e9,))

@@ -16,9 +16,9 @@ from batprotocol.model import Job
 from batprotocol.policies.slurm.bits import bits_of, members
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.values import Cluster
-from batprotocol.requests import Request, expanded_names
-from batprotocol.requests.features import matches
-from batprotocol.slurm.amounts import span
+from batprotocol.sites.slurm.amounts import span
+from batprotocol.workloads.requests import Request, expanded_names
+from batprotocol.workloads.requests.features import matches
 
 __all__ = ["OPTIONS", "job_of"]
 

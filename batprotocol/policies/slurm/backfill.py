@@ -14,7 +14,7 @@ from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.selecting import Chance
 from batprotocol.policies.slurm.space import Frees, Space
 from batprotocol.policies.slurm.values import FOREVER, Partition
-from batprotocol.slurm.configuration import Scheduler
+from batprotocol.sites.slurm.configuration import Scheduler
 
 __all__ = ["Filler", "Ran", "run_backfill"]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 if TYPE_CHECKING:  # phases are made without the reader of slurm.conf
-    from batprotocol.slurm.configuration import Scheduler
+    from batprotocol.sites.slurm.configuration import Scheduler
 
 __all__ = ["USUAL", "Clock", "Phases"]
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from batprotocol.policies.slurm.access import Access
 from batprotocol.policies.slurm.bits import bits_of
 from batprotocol.policies.slurm.values import Cluster, Node, Partition, PreemptMode, Select
-from batprotocol.slurm.configuration import Configuration
-from batprotocol.slurm.configuration import Node as NodeLine
-from batprotocol.slurm.configuration import Partition as PartitionLine
+from batprotocol.sites.slurm.configuration import Configuration
+from batprotocol.sites.slurm.configuration import Node as NodeLine
+from batprotocol.sites.slurm.configuration import Partition as PartitionLine
 
 __all__ = ["cluster_of"]
 
@@ -21,7 +21,7 @@ _MESSAGE_TIMEOUT = 10
 def cluster_of(configuration: Configuration) -> Cluster:
     """The cluster that a slurm.conf describes.
 
-    >>> from batprotocol.slurm.configuration import configuration_of
+    >>> from batprotocol.sites.slurm.configuration import configuration_of
     >>> cluster = cluster_of(configuration_of("NodeName=n[0-3]\\nPartitionName=p Nodes=n[1-2]"))
     >>> [node.name for node in cluster.nodes], cluster.partitions[0].nodes
     (['n0', 'n1', 'n2', 'n3'], 6)

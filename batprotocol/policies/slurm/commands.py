@@ -22,9 +22,9 @@ from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.licenses import LicenseReservation
 from batprotocol.policies.slurm.reservations import Reservation
 from batprotocol.policies.slurm.values import Partition
-from batprotocol.requests import expanded_names
-from batprotocol.requests.amounts import parse_licenses, parse_moment
-from batprotocol.slurm.amounts import minutes, span
+from batprotocol.sites.slurm.amounts import minutes, span
+from batprotocol.workloads.requests import expanded_names
+from batprotocol.workloads.requests.amounts import parse_licenses, parse_moment
 
 __all__ = ["obey", "read_command"]
 

@@ -25,7 +25,7 @@ from batprotocol.policies.slurm.sides import Actions, Priorities
 from batprotocol.policies.slurm.space import Frees
 from batprotocol.policies.slurm.state import State
 from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition
-from batprotocol.requests import Request
+from batprotocol.workloads.requests import Request
 
 __all__ = ["Controller"]
 

@@ -8,7 +8,7 @@ from batprotocol.policies.slurm.jobs import SlurmJob, Stage
 from batprotocol.policies.slurm.queue import Queue
 from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.values import Partition
-from batprotocol.slurm.configuration import Scheduler
+from batprotocol.sites.slurm.configuration import Scheduler
 
 __all__ = ["Outcome", "Starter", "run_main"]
 

@@ -20,7 +20,7 @@ from batprotocol.policies.slurm.clock import USUAL, Phases
 
 if TYPE_CHECKING:
     from batprotocol.policies.slurm.scheduler import SlurmScheduler
-    from batprotocol.slurm.configuration import Configuration
+    from batprotocol.sites.slurm.configuration import Configuration
 
 __all__ = ["SlurmFileError", "SlurmNameError", "is_slurm", "slurm_files", "slurm_named", "with_slurm_files"]
 
@@ -78,8 +78,8 @@ def slurm_named(text: str, folder: str = "") -> type[SlurmScheduler]:
     """
     # Programs that name another policy do not need these.
     from batprotocol.policies.slurm.scheduler import SlurmScheduler
-    from batprotocol.slurm.accounting import read_accounting
-    from batprotocol.slurm.configuration import read_configuration
+    from batprotocol.sites.slurm.accounting import read_accounting
+    from batprotocol.sites.slurm.configuration import read_configuration
 
     files = [os.path.join(folder, each) for each in slurm_files(text)]
     if not is_slurm(text) or not files:

@@ -8,8 +8,8 @@ from typing import Final
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.priorities import FirstComeNumbers, JobFacts, Multifactor
 from batprotocol.policies.slurm.values import FOREVER
-from batprotocol.slurm.accounting import Accounting
-from batprotocol.slurm.configuration import Configuration
+from batprotocol.sites.slurm.accounting import Accounting
+from batprotocol.sites.slurm.configuration import Configuration
 
 __all__ = ["Basic", "Factors", "ordering_of"]
 

@@ -9,8 +9,8 @@ import math
 
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.values import Cluster
-from batprotocol.requests import Allocated
-from batprotocol.requests.amounts import GPU, Gres
+from batprotocol.workloads.requests import Allocated
+from batprotocol.workloads.requests.amounts import GPU, Gres
 
 __all__ = ["allocated_by"]
 

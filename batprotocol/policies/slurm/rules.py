@@ -13,7 +13,7 @@ from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.licenses import Licenses
 from batprotocol.policies.slurm.values import Partition
 from batprotocol.policies.slurm.yielding import ByPartition
-from batprotocol.slurm.accounting import Accounting
+from batprotocol.sites.slurm.accounting import Accounting
 
 __all__ = ["Rules"]
 

@@ -25,8 +25,8 @@ from batprotocol.model import (
     TimeUnit,
 )
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import HostEvent, Window, read_host_event
-from batprotocol.outages.events import HostChange
+from batprotocol.workloads.host_events import HostEvent, Window, read_host_event
+from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.policies.driver import UnknownKeys
 from batprotocol.policies.jobs import Allocating
 from batprotocol.policies.slurm.accounts import keeper_of
@@ -45,10 +45,14 @@ from batprotocol.policies.slurm.reservations import Reservation
 from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.sides import Priorities
 from batprotocol.policies.slurm.yielding import yielding_of
-from batprotocol.requests import Allocated, read_request
-from batprotocol.requests.lives import life_id
-from batprotocol.slurm.accounting import Accounting
-from batprotocol.slurm.configuration import Configuration
+from batprotocol.workloads.requests import Allocated, read_request
+from batprotocol.workloads.requests.usage import life_id
+from batprotocol.sites.slurm.accounting import Accounting
+from batprotocol.sites.slurm.configuration import Configuration
+from batprotocol.policies.driver import UnknownKeys
+from batprotocol.workloads.host_events import HostEvent, Window, read_host_event
+from batprotocol.workloads.host_events.events import HostChange
+from batprotocol.workloads.requests.lives import rerun_id
 
 __all__ = ["SlurmScheduler", "Started"]
 
@@ -93,7 +97,7 @@ class SlurmScheduler(Allocating, Scheduler):
         phases: what is left to chance in a real Slurm: when its loops run.
         is_quick: whether it takes short cuts, which change no decision.
 
-    >>> from batprotocol.slurm.configuration import configuration_of
+    >>> from batprotocol.sites.slurm.configuration import configuration_of
     >>> from batprotocol.simulator import EXAMPLE_WORKLOAD, Platform, simulate
     >>> conf = configuration_of("NodeName=n[0-31]\\nPartitionName=p Nodes=ALL Default=YES")
     >>> simulate(Platform.homogeneous(32), EXAMPLE_WORKLOAD, SlurmScheduler(conf)).is_complete
@@ -279,7 +283,7 @@ class SlurmScheduler(Allocating, Scheduler):
         """Register a job once more, under another id."""
         life = self._lives[job.id]
         life.count += 1
-        life.current = life_id(job.id, life.count)
+        life.current = rerun_id(job.id, life.count)
         self.reply.add_register_job(life.current, life.job)
 
     def reject(self, job: SlurmJob, why: str) -> None:

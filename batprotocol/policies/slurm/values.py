@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 
 from batprotocol.policies.slurm.access import Access
-from batprotocol.requests.amounts import GPU
-from batprotocol.slurm.configuration import Scheduler, Switch
+from batprotocol.sites.slurm.configuration import Scheduler, Switch
+from batprotocol.workloads.requests.amounts import GPU
 
 __all__ = ["FOREVER", "Cluster", "Node", "Partition", "PreemptMode", "Select"]
 

@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 
 from batprotocol.model import FinalJobState
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.requests import Dependencies, Request
+from batprotocol.workloads.requests import Dependencies, Request
 
 __all__ = ["Waiting"]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.values import Partition, PreemptMode
-from batprotocol.slurm.accounting import Qos
-from batprotocol.slurm.configuration import Preemption
+from batprotocol.sites.slurm.accounting import Qos
+from batprotocol.sites.slurm.configuration import Preemption
 
 __all__ = ["ByPartition", "ByQos", "yielding_of"]
 

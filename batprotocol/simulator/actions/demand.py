@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Any, TypeAlias
 
+from batprotocol._util.steps.counting import step
 from batprotocol.simulator.actions.usual import usual
-from batprotocol.steps.counting import step
 
 __all__ = ["Path", "PythonDemand", "Transfers", "amounts", "restored", "transfers_of"]
 

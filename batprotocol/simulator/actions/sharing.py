@@ -10,9 +10,9 @@ from itertools import count
 from math import inf
 from typing import Final
 
+from batprotocol._util.steps.counting import step
 from batprotocol.simulator.actions.demand import PythonDemand
 from batprotocol.simulator.actions.rounds import ENOUGH, jump
-from batprotocol.steps.counting import step
 
 __all__ = ["WORK_AMOUNT", "Sharing", "Work"]
 
@@ -49,7 +49,7 @@ class Work:
         self.bound = inf
 
 
-class _Resource:
+class _SharedResource:
     """A shared resource: the cores of a host, or a link.
 
     Attributes:
@@ -89,7 +89,7 @@ class Sharing:
         self, capacities: Sequence[float], speeds: Sequence[float], corrected: bool, work_amount: float
     ) -> None:
         self._corrected = corrected
-        self._resources = [_Resource(capacity, False) for capacity in capacities]
+        self._resources = [_SharedResource(capacity, False) for capacity in capacities]
         self._joined = 0
         self.work_amount = work_amount
         self._version = next(_VERSIONS)
@@ -98,7 +98,7 @@ class Sharing:
 
     def add_link(self, capacity: float, is_fatpipe: bool) -> int:
         """Add a resource."""
-        self._resources.append(_Resource(capacity, is_fatpipe))
+        self._resources.append(_SharedResource(capacity, is_fatpipe))
         return len(self._resources) - 1
 
     def resources(self) -> list[tuple[float, bool]]:
@@ -231,7 +231,7 @@ class Sharing:
             if walked % ENOUGH == 0 and not self._jump(left, growing):
                 return
 
-    def _raise_all(self, left: dict[int, _Resource], growing: dict[Work, None]) -> None:
+    def _raise_all(self, left: dict[int, _SharedResource], growing: dict[Work, None]) -> None:
         """One round: raise all work that grows, and stop work at its bound or at a resource that is used up."""
         for resource in left.values():
             parts = sum([len(weights) for work, weights in resource.users.items() if work in growing])
@@ -247,7 +247,7 @@ class Sharing:
             for user in left.pop(number).users:
                 growing.pop(user, None)
 
-    def _jump(self, left: dict[int, _Resource], growing: dict[Work, None]) -> bool:
+    def _jump(self, left: dict[int, _SharedResource], growing: dict[Work, None]) -> bool:
         """Skip many rounds at once if all work that grows uses only a FATPIPE; whether the rounds end."""
         pipes, places = list(left.values()), {number: place for place, number in enumerate(left)}
         if not all(pipe.is_fatpipe for pipe in pipes):
@@ -285,7 +285,7 @@ def _number(work: Work) -> int:
     return work.number
 
 
-def _is_used_up(resource: _Resource, least: float) -> bool:
+def _is_used_up(resource: _SharedResource, least: float) -> bool:
     """Subtract the shares of all work from a resource; whether the resource is used up."""
     users = resource.users
     if resource.is_fatpipe:

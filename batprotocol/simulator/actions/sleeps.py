@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 from math import frexp, inf, ldexp
 from typing import Final
 
-from batprotocol.deprecation import OldName
+from batprotocol._util.deprecation import OldName
 
 __all__ = ["TIMING", "Sleeps"]
 
@@ -24,7 +24,7 @@ _DIGITS: Final = 52
 _MANY_DEAD: Final = 64
 
 
-class _Group:
+class _SleepGroup:
     """The sleeps of which 2**exponent seconds or more remain, and less than twice as many.
 
     Attributes:
@@ -45,7 +45,7 @@ class _Group:
         self.lost = 0
         self.heap: list[tuple[int, int]] = []
 
-    def __lt__(self, other: _Group) -> bool:
+    def __lt__(self, other: _SleepGroup) -> bool:
         return self.exponent < other.exponent
 
 
@@ -61,8 +61,8 @@ class Sleeps:
     def __init__(self, timing: float) -> None:
         self.timing = timing
         self._numbers: set[int] = set()
-        self._groups: list[_Group] = []
-        self._by_exponent: dict[int, _Group] = {}
+        self._groups: list[_SleepGroup] = []
+        self._by_exponent: dict[int, _SleepGroup] = {}
         self._short: list[tuple[float, int]] = []
         self._awake = 0
 
@@ -83,7 +83,7 @@ class Sleeps:
         exponent = frexp(seconds)[1] - 1
         group = self._by_exponent.get(exponent)
         if group is None:
-            group = self._by_exponent[exponent] = _Group(exponent, self.timing)
+            group = self._by_exponent[exponent] = _SleepGroup(exponent, self.timing)
             insort(self._groups, group)
         heappush(group.heap, (int(seconds * group.scale) + group.lost, number))
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from batprotocol.results import Observer
 from batprotocol.simulator.batsim.actors.submitters import Submitter
-from batprotocol.simulator.batsim.server.server import Server
+from batprotocol.simulator.batsim.server.server import BatsimServer
 from batprotocol.simulator.batsim.state.setup import Setup
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.machine.machine import Machine
-from batprotocol.simulator.queue.exact import Queue
-from batprotocol.simulator.results import Observer
+from batprotocol.simulator.machine.machine import SimulatedMachine
+from batprotocol.simulator.queue.exact import EventQueue
 
 __all__ = ["assemble"]
 
 
 def assemble(setup: Setup, *, energy: bool, observer: Observer | None) -> Simulation:
     """Create a simulation that is ready to begin."""
-    machine = Machine(setup.platform, energy, setup.corrected)
-    queue = Queue(machine)
+    machine = SimulatedMachine(setup.platform, energy, setup.corrected)
+    queue = EventQueue(machine)
     simulation = Simulation(setup, queue, observer)
     profiles = simulation.profiles
     for workload in setup.workloads:
@@ -26,6 +26,6 @@ def assemble(setup: Setup, *, energy: bool, observer: Observer | None) -> Simula
         queue.start(Submitter(workload, are_jobs=True))
     for event_list in setup.event_lists:
         queue.start(Submitter(event_list.events, are_jobs=False))
-    queue.start(Server())
+    queue.start(BatsimServer())
     simulation.reports.pstates(range(len(machine.hosts)), None)
     return simulation

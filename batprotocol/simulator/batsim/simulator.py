@@ -10,13 +10,13 @@ from mypy_extensions import mypyc_attr
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
 from batprotocol.errors import InputError, RuleViolation
 from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent, StopCallMeLaterEvent, StopProbeEvent
+from batprotocol.results import Observer
 from batprotocol.simulator.batsim.assembly import assemble
 from batprotocol.simulator.batsim.state.setup import Setup
 from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.copying import copied
-from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
-from batprotocol.simulator.inputs.traces import TraceReader, read_traces
-from batprotocol.simulator.results import Observer
+from batprotocol.workloads import ExternalEventList, Platform, Workload
+from batprotocol.workloads.traces import TraceReader, read_traces
 
 __all__ = ["Simulator"]
 
@@ -211,7 +211,7 @@ class Simulator:
             self._end(complete=self.error is None)
             return None
         try:
-            message = _gone_on(simulation, reply)
+            message = _next_message(simulation, reply)
         except RuleViolation as violation:
             if simulation.is_batsim:
                 self._end(complete=False)
@@ -229,14 +229,14 @@ class Simulator:
         self._simulation = None
 
 
-def _gone_on(simulation: Simulation, reply: Message | None) -> Message:
+def _next_message(simulation: Simulation, reply: Message | None) -> Message:
     """The next message. It is an error if there is none, or if bytes need a route that the platform cannot have."""
     try:
-        message = simulation.go_on(reply)
+        message = simulation.next_message(reply)
     except InputError as error:
         raise simulation.refusal("platform.no-route", str(error)) from None
     if message is None:
-        raise simulation.why_stuck()
+        raise simulation.deadlock()
     return message
 
 

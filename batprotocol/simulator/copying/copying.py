@@ -17,7 +17,7 @@ from batprotocol.conversation.hostsets import HostSetText
 from batprotocol.model import Doubles
 from batprotocol.model.hosts import FrozenHosts
 from batprotocol.simulator.actions import KINDS
-from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
+from batprotocol.workloads import ExternalEventList, Platform, Workload
 
 __all__ = ["FOREIGN", "OBJECT", "SHARED", "STRUCT", "copied", "copied_in_python", "how_to_copy"]
 

@@ -8,19 +8,19 @@ from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol._util.steps.counting import step
 from batprotocol.conversation.automaton import HostPower
 from batprotocol.conversation.power import PowerRecord
 from batprotocol.model import HostState
-from batprotocol.power.hosts import SleepPState
+from batprotocol.results import MachineStatesRow, PStateRow
+from batprotocol.results.extended import difference, plus
 from batprotocol.simulator.actions.limited import actions_for
-from batprotocol.simulator.inputs import Host, Platform, Watts
 from batprotocol.simulator.machine.demands import Demands
-from batprotocol.simulator.machine.task import Task
-from batprotocol.simulator.results import MachineStatesRow, PStateRow
-from batprotocol.simulator.results.extended import difference, plus
-from batprotocol.steps.counting import step
+from batprotocol.simulator.machine.task import ParallelTask
+from batprotocol.workloads import Host, Platform, Watts
+from batprotocol.workloads.electricity.hosts import SleepPState
 
-__all__ = ["Machine", "intervals"]
+__all__ = ["SimulatedMachine", "intervals"]
 
 _FEW_HOSTS: Final = 64
 """With more hosts, links are only searched on the routes to and from the master and the first host."""
@@ -46,7 +46,7 @@ def sleeps_of(pstates: tuple[SleepPState, ...]) -> dict[int, tuple[int, int]]:
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Machine:
+class SimulatedMachine:
     """The state of all hosts and links.
 
     Args:
@@ -176,7 +176,7 @@ class Machine:
                 count += 1
         return count
 
-    def read_task(self, task: Task, now: float) -> None:
+    def read_task(self, task: ParallelTask, now: float) -> None:
         """Bring the energy of the hosts of a task up to date."""
         for host in task.hosts:
             self.read(host, now)

@@ -8,11 +8,11 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.simulator.actions.demand import PythonDemand
 
-__all__ = ["Task"]
+__all__ = ["ParallelTask"]
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Task:
+class ParallelTask:
     """Work of 1, whose rate the machine computes.
 
     Attributes:

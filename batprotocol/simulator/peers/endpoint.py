@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from batprotocol._util.sockets import Requester
 from batprotocol.model import Message
-from batprotocol.sockets import Requester
 from batprotocol.wire import FORMATS, frames
 
 __all__ = ["RemoteComponent", "connect"]

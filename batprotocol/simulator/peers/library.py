@@ -11,9 +11,9 @@ import os
 from types import TracebackType
 from typing import Any
 
+from batprotocol._util.sockets.endpoints import LARGEST
 from batprotocol.errors import DecodeError, PeerGone
 from batprotocol.model import Message
-from batprotocol.sockets.endpoints import LARGEST
 from batprotocol.wire import FORMATS, frames
 
 __all__ = ["LibraryComponent", "RawLibrary", "load_library"]

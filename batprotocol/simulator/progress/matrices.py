@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import floor, isqrt
 from typing import Final, TypeAlias
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import (
     HomogeneousParallelTaskGenerationStrategy,
     ParallelTaskDataStagingBetweenStoragesProfile,
@@ -16,11 +17,10 @@ from batprotocol.model import (
     Profile,
 )
 from batprotocol.simulator.actions.demand import PythonDemand, Transfers, transfers_of
-from batprotocol.simulator.inputs import Usage, WorkloadProfile
-from batprotocol.simulator.machine.machine import Machine
-from batprotocol.simulator.machine.task import Task
-from batprotocol.simulator.progress.placement import Placement
-from batprotocol.steps.counting import step
+from batprotocol.simulator.machine.machine import SimulatedMachine
+from batprotocol.simulator.machine.task import ParallelTask
+from batprotocol.simulator.progress.placement import PlacedExecutors
+from batprotocol.workloads import Usage, WorkloadProfile
 
 __all__ = ["TASKS", "message_demand", "parallel_task", "size", "storages", "usage_task"]
 
@@ -48,13 +48,13 @@ def storages(profile: Profile) -> tuple[str, ...]:
 
 
 def parallel_task(
-    machine: Machine,
+    machine: SimulatedMachine,
     profile: Profile,
     resources: int,
-    placement: Placement,
+    placement: PlacedExecutors,
     storage_hosts: Mapping[str, int],
     find: Callable[[str], WorkloadProfile],
-) -> Task:
+) -> ParallelTask:
     """The task of a profile.
 
     Args:
@@ -75,14 +75,18 @@ def parallel_task(
     place = placement.allocation, placement.strategy if placement.mapping is None else placement.mapping, resources
     known = machine.demands.find(profile, place)
     if known is not None:
-        return Task(known[1], known[0])
+        return ParallelTask(known[1], known[0])
     task = _built(machine, *_amounts(machine, profile, resources, placement, storage_hosts))
     machine.demands.remember(profile, place, task.hosts, task.demand)
     return task
 
 
 def _amounts(
-    machine: Machine, profile: Profile, resources: int, placement: Placement, storage_hosts: Mapping[str, int]
+    machine: SimulatedMachine,
+    profile: Profile,
+    resources: int,
+    placement: PlacedExecutors,
+    storage_hosts: Mapping[str, int],
 ) -> _Amounts:
     """The hosts of the executors, their flops, and their transfers."""
     mapping = placement.mapping
@@ -132,13 +136,13 @@ def _merged(parts: Sequence[_Amounts]) -> _Amounts:
     return hosts, flops, transfers
 
 
-def usage_task(machine: Machine, host: int, line: Usage) -> Task:
+def usage_task(machine: SimulatedMachine, host: int, line: Usage) -> ParallelTask:
     """The task of one line of a usage trace: the number of cores that compute follows from the usage in the line."""
     count = max(1, floor(line.usage * machine.hosts[host].cores + 0.5))
     return _built(machine, [host] * count, [line.flops] * count, None)
 
 
-def message_demand(machine: Machine, host: int) -> PythonDemand:
+def message_demand(machine: SimulatedMachine, host: int) -> PythonDemand:
     """The demand of a message of one byte to the master."""
     found = machine.demands.messages.get(host)
     if found is None:
@@ -159,7 +163,7 @@ def _given(profile: ParallelTaskProfile, count: int) -> tuple[list[float], Trans
     return flops, matrix.view if matrix else None
 
 
-def _built(machine: Machine, executors: list[int], flops: list[float], transfers: Transfers) -> Task:
+def _built(machine: SimulatedMachine, executors: list[int], flops: list[float], transfers: Transfers) -> ParallelTask:
     """A task of these executors."""
     demand = machine.actions.demand(executors, flops, transfers, machine.platform.tcp_gamma, machine.path)
-    return Task(demand, tuple(dict.fromkeys(executors)))
+    return ParallelTask(demand, tuple(dict.fromkeys(executors)))

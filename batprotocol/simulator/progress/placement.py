@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.model import CustomExecutorToHostMapping, ExecutorPlacement, PredefinedExecutorPlacementStrategy
-from batprotocol.simulator.inputs import Host
 from batprotocol.simulator.machine.machine import intervals
+from batprotocol.workloads import Host
 
-__all__ = ["Placement", "allocation_of", "hosts_of"]
+__all__ = ["PlacedExecutors", "allocation_of", "hosts_of"]
 
 _FILL = PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
 
@@ -33,7 +33,7 @@ def allocation_of(text: str) -> tuple[tuple[int, ...], str]:
     return hosts, intervals(hosts)
 
 
-class Placement(NamedTuple):
+class PlacedExecutors(NamedTuple):
     """Hosts, and the host of each executor.
 
     Args:

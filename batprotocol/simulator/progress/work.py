@@ -6,19 +6,19 @@ from collections.abc import Callable
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import (
     KillProgress,
     KillProgressSequentialProfile,
     SequentialCompositionProfile,
 )
-from batprotocol.simulator.inputs import WorkloadProfile
-from batprotocol.steps.counting import step
+from batprotocol.workloads import WorkloadProfile
 
-__all__ = ["Part", "Walk"]
+__all__ = ["ProfileWalk", "SequencePart"]
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Part:
+class SequencePart:
     """A profile of the walk: a composition, or the profile that runs now.
 
     Attributes:
@@ -38,7 +38,7 @@ class Part:
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Walk:
+class ProfileWalk:
     """The parts of a job's profile that are executed, one after the other.
 
     Attributes:
@@ -51,8 +51,8 @@ class Walk:
 
     def __init__(self, profile_id: str, find: Callable[[str], WorkloadProfile]) -> None:
         self.profile_id = profile_id
-        self._above: list[Part] = []
-        self.leaf: Part | None = None
+        self._above: list[SequencePart] = []
+        self.leaf: SequencePart | None = None
         self.return_code = 0
         code = self._descend(profile_id, find)
         if code is not None:
@@ -60,14 +60,14 @@ class Walk:
 
     def _descend(self, profile_id: str, find: Callable[[str], WorkloadProfile]) -> int | None:
         """Go down to the first profile that runs. If there is none, return the return code of this empty part."""
-        part = Part(profile_id, find(profile_id))
+        part = SequencePart(profile_id, find(profile_id))
         while isinstance(part.profile.profile, SequentialCompositionProfile):
             sequence = part.profile.profile
             if not sequence.profile_ids or not sequence.repetition_count:
                 return part.profile.return_code
             step()
             self._above.append(part)
-            part = Part(sequence.profile_ids[0], find(sequence.profile_ids[0]))
+            part = SequencePart(sequence.profile_ids[0], find(sequence.profile_ids[0]))
         self.leaf = part
         return None
 

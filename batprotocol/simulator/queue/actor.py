@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
-__all__ = ["MASTER", "Actor", "Mailbox"]
+__all__ = ["MASTER", "Mailbox", "SimulationActor"]
 
 MASTER: Final = -1
 """The host of Batsim itself, which has no number of its own; as an index it is the last one."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Actor(ABC):
+class SimulationActor(ABC):
     """A part of Batsim that waits and acts.
 
     Attributes:

@@ -13,21 +13,21 @@ from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
-from batprotocol.simulator.machine.machine import Machine
-from batprotocol.simulator.machine.task import Task
+from batprotocol._util.steps.counting import step
+from batprotocol.simulator.machine.machine import SimulatedMachine
+from batprotocol.simulator.machine.task import ParallelTask
 from batprotocol.simulator.progress.matrices import message_demand
-from batprotocol.simulator.queue.actor import Actor, Mailbox
+from batprotocol.simulator.queue.actor import Mailbox, SimulationActor
 from batprotocol.simulator.queue.pending import Communication, Timer
 from batprotocol.simulator.queue.timers import Timers
-from batprotocol.steps.counting import step
 
-__all__ = ["Queue"]
+__all__ = ["EventQueue"]
 
 # Kernel calls, of which an actor makes one in a round. Some continue in the next round. Those with a minus find a
 # mailbox by its name first, which is a call of its own.
 _POST: Final = 1
-_BEQUEATH: Final = 2
-_LEAVE: Final = 3
+_POST_AND_END: Final = 2
+_POST_AND_CONTINUE: Final = 3
 _RECEIVE: Final = 4
 _SLEEP: Final = 5
 _EXECUTE: Final = 6
@@ -41,7 +41,7 @@ _FINISH: Final = 13
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Queue:
+class EventQueue:
     """The clock, and all future events.
 
     Args:
@@ -62,16 +62,16 @@ class Queue:
         "now",
     )
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: SimulatedMachine) -> None:
         self.machine = machine
         self.now = 0.0
         self._under_way: dict[int, Any] = {}
         self._timers = Timers()
-        self._round: list[Actor] = []
+        self._round: list[SimulationActor] = []
         self._position = 0
-        self._calls: list[Actor] = []
-        self._ready: list[Actor] = []
-        self._failed: list[Task] = []
+        self._calls: list[SimulationActor] = []
+        self._ready: list[SimulationActor] = []
+        self._failed: list[ParallelTask] = []
 
     def run(self, simulator: Any) -> bool:
         """Let actors run until the simulator has a message (True), or no more events can happen (False)."""
@@ -86,7 +86,7 @@ class Queue:
                     self._calls.append(actor)
                 else:
                     actor.run(simulator)
-                    if simulator.has_spoken:
+                    if simulator.has_message:
                         return True
             for actor in self._calls:
                 self._handle(actor)
@@ -100,19 +100,19 @@ class Queue:
 
     # What actors do
 
-    def start(self, actor: Actor) -> None:
+    def start(self, actor: SimulationActor) -> None:
         """Start an actor without a parent."""
         self._ready.append(actor)
 
-    def spawn(self, actor: Actor, children: Iterable[Actor]) -> None:
+    def spawn(self, actor: SimulationActor, children: Iterable[SimulationActor]) -> None:
         """Start other actors, and wait until they have run for the first time."""
         self._call(actor, _SPAWN, list(children))
 
-    def call(self, actor: Actor) -> None:
+    def call(self, actor: SimulationActor) -> None:
         """Make one call without waiting for simulated time."""
         self._call(actor, _CALL)
 
-    def read(self, actor: Actor, hosts: Sequence[int]) -> bool:
+    def read(self, actor: SimulationActor, hosts: Sequence[int]) -> bool:
         """Bring the energy of hosts up to date, one after the other; whether the actor must wait for it.
 
         Each host that was not read at this time takes a call.
@@ -124,27 +124,29 @@ class Queue:
         self._calls.append(actor)
         return True
 
-    def cancel(self, actor: Actor, task: Task) -> None:
+    def cancel(self, actor: SimulationActor, task: ParallelTask) -> None:
         """Stop a task, so that its owner continues, with `task.is_cancelled` set."""
         self._call(actor, _CANCEL, task)
 
-    def sleep(self, actor: Actor, duration: float) -> None:
+    def sleep(self, actor: SimulationActor, duration: float) -> None:
         """Wait for more than 0 seconds."""
         self._call(actor, _SLEEP, duration)
 
-    def post(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
+    def post(self, actor: SimulationActor, mailbox: Mailbox, message: Any) -> None:
         """Wait until the message is delivered."""
         self._call(actor, -_POST, mailbox, message)
 
-    def bequeath(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
+    def post_and_end(self, actor: SimulationActor, mailbox: Mailbox, message: Any) -> None:
         """Post a message, and never run again."""
-        self._call(actor, -_BEQUEATH, mailbox, message)
+        self._call(actor, -_POST_AND_END, mailbox, message)
 
-    def leave(self, actor: Actor, mailbox: Mailbox, message: Any) -> None:
+    def post_and_continue(self, actor: SimulationActor, mailbox: Mailbox, message: Any) -> None:
         """Post a message, and continue without waiting for its delivery."""
-        self._call(actor, -_LEAVE, mailbox, message)
+        self._call(actor, -_POST_AND_CONTINUE, mailbox, message)
 
-    def receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None = None, *, finds: bool = True) -> None:
+    def receive(
+        self, actor: SimulationActor, mailbox: Mailbox, timeout: float | None = None, *, finds: bool = True
+    ) -> None:
         """Wait for the next message, which will be in `actor.message`; None there if it takes too long.
 
         Args:
@@ -155,15 +157,15 @@ class Queue:
         """
         self._call(actor, -_RECEIVE if finds else _RECEIVE, mailbox, timeout)
 
-    def execute(self, actor: Actor, task: Task, timeout: float | None = None) -> None:
+    def execute(self, actor: SimulationActor, task: ParallelTask, timeout: float | None = None) -> None:
         """Start a task, and wait for its end; `actor.in_time` is whether it came before the time-out."""
         self._call(actor, _EXECUTE, task, timeout)
 
-    def wait(self, actor: Actor, timeout: float | None) -> None:
+    def wait(self, actor: SimulationActor, timeout: float | None) -> None:
         """Wait for `wake`; `actor.in_time` is whether it came before the time-out."""
         self._call(actor, _WAIT, timeout)
 
-    def wake(self, actor: Actor) -> None:
+    def wake(self, actor: SimulationActor) -> None:
         """Let an actor continue that waits in `wait`."""
         if actor.sleep:
             self._cancel(actor.sleep)
@@ -173,7 +175,7 @@ class Queue:
         else:  # it has not begun to wait
             actor.message = True
 
-    def kill(self, actor: Actor) -> None:
+    def kill(self, actor: SimulationActor) -> None:
         """Kill an actor: it never runs again, and the action that it waits for is cancelled."""
         actor.is_dead = True
         if actor.sleep:
@@ -182,7 +184,7 @@ class Queue:
             actor.sleep = 0
         self._end_alarm(actor)
 
-    def drop(self, task: Task) -> None:
+    def drop(self, task: ParallelTask) -> None:
         """Stop a task, if it has not ended yet."""
         if task.number:
             machine = self.machine
@@ -194,23 +196,23 @@ class Queue:
             task.number = 0
         task.owner = None
 
-    def remaining(self, task: Task) -> float:
+    def remaining(self, task: ParallelTask) -> float:
         """The remaining part of a task's work, in [0,1]."""
         remains: float = self.machine.actions.remains(task.number) if task.number else task.remains
         return remains
 
     # Kernel calls
 
-    def _call(self, actor: Actor, call: int, argument: Any = None, extra: Any = None) -> None:
+    def _call(self, actor: SimulationActor, call: int, argument: Any = None, extra: Any = None) -> None:
         actor.call, actor.argument, actor.extra = call, argument, extra
         self._calls.append(actor)
 
-    def _call_again(self, actor: Actor, call: int, argument: Any, extra: Any = None) -> None:
+    def _call_again(self, actor: SimulationActor, call: int, argument: Any, extra: Any = None) -> None:
         """Make a call in the next round."""
         actor.call, actor.argument, actor.extra = call, argument, extra
         self._ready.append(actor)
 
-    def _handle(self, actor: Actor) -> None:
+    def _handle(self, actor: SimulationActor) -> None:
         call, argument, extra = actor.call, actor.argument, actor.extra
         if call < 0 or call == _READ:
             if call < 0:
@@ -227,7 +229,7 @@ class Queue:
             self._handle_receive(actor, argument, extra)
         elif call == _POST:
             self._call_again(actor, _DELIVER, self._posted(actor, argument, extra))
-        elif call == _BEQUEATH:
+        elif call == _POST_AND_END:
             self._posted(actor, argument, extra)
         elif call == _SLEEP:
             self._sleep(actor, argument)
@@ -241,13 +243,13 @@ class Queue:
             self._ready.append(actor)
         elif call == _CANCEL:
             self._handle_cancel(actor, argument)
-        elif call == _LEAVE:
+        elif call == _POST_AND_CONTINUE:
             self._posted(actor, argument, extra)
             self._ready.append(actor)
         else:
             self._handle_wait(actor, argument)
 
-    def _handle_spawn(self, actor: Actor, children: list[Actor]) -> None:
+    def _handle_spawn(self, actor: SimulationActor, children: list[SimulationActor]) -> None:
         if children:
             self._ready.append(children.pop(0))
         if children:
@@ -255,7 +257,7 @@ class Queue:
         else:
             self._ready.append(actor)
 
-    def _is_behind(self, actor: Actor) -> bool:
+    def _is_behind(self, actor: SimulationActor) -> bool:
         """Whether a host remains that was not read at this time. Otherwise the call ends."""
         hosts, place, machine = actor.argument, actor.extra, self.machine
         while place < len(hosts) and machine.is_read(hosts[place], self.now):
@@ -267,7 +269,7 @@ class Queue:
         actor.argument = actor.extra = None
         return False
 
-    def _handle_cancel(self, actor: Actor, task: Task) -> None:
+    def _handle_cancel(self, actor: SimulationActor, task: ParallelTask) -> None:
         if task.number and not task.is_cancelled:
             task.remains = self.machine.actions.remains(task.number)
             self.machine.read_task(task, self.now)
@@ -288,7 +290,7 @@ class Queue:
                 self._ready.append(owner)
         self._failed = []
 
-    def _posted(self, actor: Actor, mailbox: Mailbox, message: Any) -> Communication:
+    def _posted(self, actor: SimulationActor, mailbox: Mailbox, message: Any) -> Communication:
         communication: Communication | None = mailbox.expected
         if communication is None:
             communication = Communication()
@@ -299,7 +301,7 @@ class Queue:
             self._start_transfer(communication, actor.host)
         return communication
 
-    def _handle_receive(self, actor: Actor, mailbox: Mailbox, timeout: float | None) -> None:
+    def _handle_receive(self, actor: SimulationActor, mailbox: Mailbox, timeout: float | None) -> None:
         if mailbox.inbox:
             communication: Communication = mailbox.inbox.popleft()
             communication.receiver = actor
@@ -311,7 +313,7 @@ class Queue:
         actor.message = None
         self._call_again(actor, _DELIVER, communication, None if timeout is None else (mailbox, timeout))
 
-    def _handle_deliver(self, actor: Actor, communication: Communication, patience: Any) -> None:
+    def _handle_deliver(self, actor: SimulationActor, communication: Communication, patience: Any) -> None:
         if communication.is_done:
             self._ready.append(actor)
             return
@@ -328,7 +330,7 @@ class Queue:
         demand = message_demand(self.machine, host)
         self._under_way[self.machine.actions.work(demand, 0.0 if demand.is_empty else 1.0)] = communication
 
-    def _handle_execute(self, actor: Actor, task: Task, timeout: float | None) -> None:
+    def _handle_execute(self, actor: SimulationActor, task: ParallelTask, timeout: float | None) -> None:
         machine = self.machine
         if machine.has_energy and ((len(task.hosts) == 1 and task.demand.executors == 1) or machine.corrected):
             machine.read_task(task, self.now)
@@ -336,7 +338,7 @@ class Queue:
         self._under_way[task.number] = task
         self._call_again(actor, _FINISH, task, timeout)
 
-    def _handle_finish(self, actor: Actor, task: Task, timeout: float | None) -> None:
+    def _handle_finish(self, actor: SimulationActor, task: ParallelTask, timeout: float | None) -> None:
         actor.in_time = True
         actor.alarm = None
         if task.is_cancelled:
@@ -346,7 +348,7 @@ class Queue:
         if timeout is not None:
             actor.alarm = self._timer(timeout, task)
 
-    def _handle_wait(self, actor: Actor, timeout: float | None) -> None:
+    def _handle_wait(self, actor: SimulationActor, timeout: float | None) -> None:
         actor.in_time = actor.message is True
         if actor.in_time:
             actor.message = None
@@ -354,7 +356,7 @@ class Queue:
         else:  # other than for tasks and messages, patience is a sleep, which may end a little too early
             self._sleep(actor, inf if timeout is None else timeout)
 
-    def _sleep(self, actor: Actor, seconds: float) -> None:
+    def _sleep(self, actor: SimulationActor, seconds: float) -> None:
         actor.sleep = self.machine.actions.sleep(seconds)
         self._under_way[actor.sleep] = actor
 
@@ -371,7 +373,7 @@ class Queue:
             timer.what = None
             self._timers.remove(timer)
 
-    def _end_alarm(self, actor: Actor) -> None:
+    def _end_alarm(self, actor: SimulationActor) -> None:
         alarm, actor.alarm = actor.alarm, None
         if alarm is not None:
             self._end_timer(alarm)
@@ -381,7 +383,7 @@ class Queue:
         while self._timers.next_date() <= self.now:
             timer = self._timers.pop()
             what, timer.what = timer.what, None
-            if isinstance(what, Task):
+            if isinstance(what, ParallelTask):
                 owner = what.owner
                 if owner is not None and not any(each is what for each in ended):
                     what.owner = None
@@ -438,12 +440,12 @@ class Queue:
     def _read_work(self, number: int) -> None:
         """Bring the energy of the hosts of work up to date."""
         task = self._under_way[number]
-        if isinstance(task, Task):
+        if isinstance(task, ParallelTask):
             self.machine.read_task(task, self.now)
 
     def _read(self, what: Any) -> None:
         """Bring the energy of the hosts of an action up to date."""
-        if isinstance(what, Task):
+        if isinstance(what, ParallelTask):
             self.machine.read_task(what, self.now)
         elif isinstance(what, Communication):
             assert what.sender is not None
@@ -467,7 +469,7 @@ class Queue:
                 self._round.append(what.first)
             if what.second is not None:
                 self._round.append(what.second)
-        elif isinstance(what, Task):
+        elif isinstance(what, ParallelTask):
             owner, what.owner = what.owner, None
             what.number = 0
             what.remains = 0.0

@@ -6,7 +6,7 @@ from typing import Any
 
 from mypy_extensions import mypyc_attr
 
-from batprotocol.simulator.queue.actor import Actor, Mailbox
+from batprotocol.simulator.queue.actor import Mailbox, SimulationActor
 
 __all__ = ["Communication", "Timer"]
 
@@ -24,13 +24,13 @@ class Communication:
     __slots__ = ("first", "is_done", "is_started", "message", "receiver", "second", "sender", "timeout")
 
     def __init__(self) -> None:
-        self.sender: Actor | None = None
-        self.receiver: Actor | None = None
+        self.sender: SimulationActor | None = None
+        self.receiver: SimulationActor | None = None
         self.message: Any = None
         self.is_started = False
         self.is_done = False
-        self.first: Actor | None = None
-        self.second: Actor | None = None
+        self.first: SimulationActor | None = None
+        self.second: SimulationActor | None = None
         self.timeout: Timer | None = None
 
 

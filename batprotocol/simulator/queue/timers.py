@@ -12,8 +12,8 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol._util.steps.counting import step
 from batprotocol.simulator.queue.pending import Timer
-from batprotocol.steps.counting import step
 
 __all__ = ["Timers"]
 

@@ -9,7 +9,7 @@ their jobs part. `plots` draws the metrics of runs, `ecdf` those of jobs, and
 `watts` the power over time, in the style of `drawing`, on `figures`. It must not know how runs are made or kept.
 """
 
-from batprotocol.deprecation import old_names
+from batprotocol._util.deprecation import old_names
 from batprotocol.studies.comparing.ecdf import plot_ecdf
 from batprotocol.studies.comparing.intervals import (
     CONFIDENCE,

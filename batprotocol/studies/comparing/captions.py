@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from batprotocol.results.steadiness import CONSEQUENCE, WAITING, grows
 from batprotocol.simulator import Metric
-from batprotocol.simulator.results.steadiness import CONSEQUENCE, WAITING, grows
 from batprotocol.studies.comparing.cells import Groups, in_order
 from batprotocol.studies.comparing.intervals import FEWEST
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, label

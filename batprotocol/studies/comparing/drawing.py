@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from batprotocol._util.extras import installing
 from batprotocol.errors import InputError, PackageMissing, shown
-from batprotocol.extras import installing
 
 if TYPE_CHECKING:
     from batprotocol.studies.comparing.figures import Plot

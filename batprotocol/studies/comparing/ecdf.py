@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from batprotocol.errors import InputError, shown
+from batprotocol.results import bounded_slowdown
 from batprotocol.simulator import TAU, JobRow, metric_named
-from batprotocol.simulator.results import bounded_slowdown
 from batprotocol.studies.comparing.captions import runs_sentence
 from batprotocol.studies.comparing.drawing import Look, canvas, expect_results, finish, looks
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, expect_axis, label, select

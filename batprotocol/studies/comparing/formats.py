@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from batprotocol._util.tables import guarded
 from batprotocol.errors import printable
-from batprotocol.tables import guarded
 
 __all__ = ["Entry", "Grid", "as_csv", "as_html", "as_json", "as_latex", "as_markdown", "as_text", "text_lines"]
 

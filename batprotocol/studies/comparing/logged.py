@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 
 from batprotocol.errors import InputError
-from batprotocol.history import LoggedJob
-from batprotocol.history.imports import Import
 from batprotocol.model import FinalJobState
 from batprotocol.simulator import JobRow
-from batprotocol.simulator.inputs.workload import Submission, Workload
+from batprotocol.sites.logs import LoggedJob
+from batprotocol.sites.logs.imports import Import
 from batprotocol.studies.comparing.schedules import Schedule
+from batprotocol.workloads.workload import Submission, Workload
 
 __all__ = ["schedule_of_log"]
 

@@ -11,6 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError, shown
+from batprotocol.results.catalogue import OF_RUNS
+from batprotocol.results.times import joined_rows
 from batprotocol.simulator import (
     OF_FAILURES,
     OF_POWER,
@@ -22,8 +24,6 @@ from batprotocol.simulator import (
     metric_named,
     own_metrics,
 )
-from batprotocol.simulator.results.catalogue import OF_RUNS
-from batprotocol.simulator.results.times import joined_rows
 from batprotocol.studies.comparing.digits import decimals_for, number, signed
 from batprotocol.studies.comparing.formats import Entry, Grid, as_html
 from batprotocol.studies.comparing.schedules import Schedule

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
+from batprotocol._util.files import naming
 from batprotocol.errors import InputError, shown
-from batprotocol.files import naming
 from batprotocol.simulator import Metric
 from batprotocol.studies.comparing.captions import notes_of, runs_sentence
 from batprotocol.studies.comparing.cells import DRAWS, Groups, domain_for, draws_of, in_order

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from batprotocol.capture.entries import Entry
-from batprotocol.capture.jobs import CapturedJob, host_count, jobs_of
-from batprotocol.capture.timeline import TimelineJob
 from batprotocol.model import Direction, FinalJobState, Message, SimulationBeginsEvent
+from batprotocol.recordings.entries import Entry
+from batprotocol.recordings.jobs import CapturedJob, host_count, jobs_of
+from batprotocol.recordings.timeline import TimelineJob
 from batprotocol.simulator import JobRow
 
 __all__ = ["ReportedRows", "as_reported", "of_messages", "of_table"]

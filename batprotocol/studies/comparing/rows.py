@@ -13,8 +13,8 @@ from typing import Any, Final, Protocol, TypeVar
 import msgspec
 
 from batprotocol.errors import InputError, shown
+from batprotocol.results.catalogue import ALL_METRICS
 from batprotocol.simulator import TAU, JobRow, Metric, metric_named
-from batprotocol.simulator.results.catalogue import ALL_METRICS
 
 __all__ = [
     "ABSENT",

@@ -13,16 +13,16 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol.capture import Capture
-from batprotocol.capture.kinds import JOBS, jobs_file
-from batprotocol.capture.timeline.tables import read_table
-from batprotocol.deprecation import OldName
+from batprotocol._util.deprecation import OldName
 from batprotocol.errors import InputError
-from batprotocol.requests import Attempt
+from batprotocol.recordings import Capture
+from batprotocol.recordings.kinds import JOBS, jobs_file
+from batprotocol.recordings.timeline.tables import read_table
+from batprotocol.results.beside import KnownPower, failures_beside, power_beside
+from batprotocol.results.files import COLUMNS, parse_jobs
 from batprotocol.simulator import TAU, Electricity, JobRow, Metrics, OwnMetric, TimedHostEvent, measured, read_jobs
-from batprotocol.simulator.results.beside import KnownPower, failures_beside, power_beside
-from batprotocol.simulator.results.files import COLUMNS, parse_jobs
 from batprotocol.studies.comparing.reported import ReportedRows, of_messages, of_table
+from batprotocol.workloads.requests import Attempt
 
 __all__ = ["LOGGED_TOLERANCE", "REPORTED_TOLERANCE", "Schedule", "read_schedule", "schedule_in", "schedule_of"]
 
@@ -51,7 +51,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         power: what is known for the metrics of electricity.
         is_reported: whether its times are those of messages, and not Batsim's own.
         is_logged: whether it is that of a log, and not of a simulation.
-        asked: what jobs asked for, in the vocabulary of `batprotocol.requests`, by their full names, if it is known.
+        asked: what jobs asked for, in the vocabulary of `batprotocol.workloads.requests`, by their full names, if it is
+            known.
         by: the part of the scheduler that started each job, such as a loop of Slurm, if it is known.
         remarks: remarks on it, as parts of sentences, such as missing jobs.
     """

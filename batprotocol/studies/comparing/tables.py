@@ -176,7 +176,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
     def _is_unsure(self, cell: Cell) -> bool:
         """Whether a difference may be chance."""
-        if self.baseline is None or cell.is_baseline or cell.mean is None or cell.is_unknowable:
+        if self.baseline is None or cell.is_baseline or cell.low is None or cell.is_unknowable:
             return False
         return cell.p is None or cell.p >= 1 - self.confidence
 
@@ -217,7 +217,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
             text += f" [{write(cell.low, coarse)}, {write(cell.high, coarse)}]"
         if cell.is_unknowable:
             text = f"{UNKNOWABLE} ({text})"
-        elif differs and cell.low is not None and self._is_unsure(cell):
+        elif differs and self._is_unsure(cell):
             text += f" {_UNSURE}"
         if cell.missing:
             return f"{text} (n={cell.count})"

@@ -7,11 +7,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.errors import InputError
-from batprotocol.power import Trace
 from batprotocol.simulator import OF_POWER, Electricity
 from batprotocol.studies.comparing.drawing import Look, expect_results, finish, looks, missing
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, expect_axis, label, select
 from batprotocol.studies.comparing.units import in_unit, usual_unit
+from batprotocol.workloads.electricity import Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

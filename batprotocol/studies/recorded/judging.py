@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from batprotocol.requests import expanded_names
 from batprotocol.studies.recorded.replays import Start, starts_of
+from batprotocol.workloads.requests import expanded_names
 
 __all__ = ["NEAR", "Verdict", "judged"]
 

@@ -12,8 +12,8 @@ from statistics import median
 from typing import Any
 
 from batprotocol.policies.slurm import Phases
-from batprotocol.requests import expanded_names
 from batprotocol.studies.recorded.sites import configuration_of_run
+from batprotocol.workloads.requests import expanded_names
 
 __all__ = ["KILL", "number_of", "phases_of", "submitted_of"]
 

@@ -14,15 +14,15 @@ from typing import Any, Final, NamedTuple
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import HostEvent
-from batprotocol.outages.events import HostChange
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
-from batprotocol.simulator.inputs.workload import WorkloadProfile
-from batprotocol.slurm.amounts import span
+from batprotocol.sites.slurm.amounts import span
 from batprotocol.studies.recorded.phases import KILL, number_of, phases_of, submitted_of
 from batprotocol.studies.recorded.recordings import readable
 from batprotocol.studies.recorded.sites import accounting_of_run, configuration_of_run
+from batprotocol.workloads.host_events import HostEvent
+from batprotocol.workloads.host_events.events import HostChange
+from batprotocol.workloads.workload import WorkloadProfile
 
 __all__ = ["Replay", "Start", "jobs_of", "replay", "replayed", "scheduler_of", "starts_of"]
 

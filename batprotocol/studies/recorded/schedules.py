@@ -16,13 +16,13 @@ import msgspec
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.model.hosts import format_hosts
-from batprotocol.requests import expanded_names
-from batprotocol.requests.lives import life_id
 from batprotocol.simulator import JobRow
 from batprotocol.studies.comparing.schedules import Schedule
 from batprotocol.studies.recorded.recordings import readable
 from batprotocol.studies.recorded.replays import Replay, jobs_of, starts_of
 from batprotocol.studies.recorded.sites import configuration_of_run
+from batprotocol.workloads.requests import expanded_names
+from batprotocol.workloads.requests.lives import rerun_id
 
 __all__ = ["recorded_schedule", "replayed_schedule"]
 
@@ -101,7 +101,7 @@ def replayed_schedule(replay: Replay, name: str) -> Schedule:
 
 
 def _name(job: str, life: int) -> str:
-    return f"w0!{job}" if life == 1 else life_id(f"w0!{job}", life - 1)
+    return f"w0!{job}" if life == 1 else rerun_id(f"w0!{job}", life - 1)
 
 
 def _row(full: str, data: Mapping[str, Any], **values: Any) -> JobRow:

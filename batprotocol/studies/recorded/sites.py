@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from batprotocol.slurm.accounting import Accounting, accounting_of
-from batprotocol.slurm.configuration import Configuration, configuration_of
-from batprotocol.slurm.configuration.topology import switches_of
+from batprotocol.sites.slurm.accounting import Accounting, accounting_of
+from batprotocol.sites.slurm.configuration import Configuration, configuration_of
+from batprotocol.sites.slurm.configuration.topology import switches_of
 
 __all__ = ["accounting_of_run", "conf_of", "configuration_of_run"]
 

@@ -15,16 +15,16 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from batprotocol._util.extras import installing
+from batprotocol._util.tables import Rows
 from batprotocol.errors import InputError, PackageMissing, StudyError
-from batprotocol.extras import installing
 from batprotocol.model import FinalJobState
-from batprotocol.requests import Allocated, Attempt
-from batprotocol.simulator.results import JobRow, TimedHostEvent, WorkflowResult, read_allocations, read_jobs
-from batprotocol.simulator.results.beside import ALLOCATIONS, failures_beside
-from batprotocol.simulator.results.files import COLUMNS
-from batprotocol.simulator.results.frames import JOB_KINDS
-from batprotocol.simulator.results.grouping import JobGroups
-from batprotocol.tables import Rows
+from batprotocol.results import JobRow, TimedHostEvent, WorkflowResult, read_allocations, read_jobs
+from batprotocol.results.beside import ALLOCATIONS, failures_beside
+from batprotocol.results.files import COLUMNS
+from batprotocol.results.frames import JOB_KINDS
+from batprotocol.results.grouping import JobGroups
+from batprotocol.workloads.requests import Allocated, Attempt
 
 __all__ = [
     "CSV",

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import msgspec
 
-from batprotocol.requests import Allocated, Attempt
-from batprotocol.simulator.results import Electricity, JobRow, Metric, read_energy
-from batprotocol.simulator.results.beside import ENERGY
-from batprotocol.simulator.results.frames import arrow_table, pandas_frame, polars_frame
+from batprotocol.results import Electricity, JobRow, Metric, read_energy
+from batprotocol.results.beside import ENERGY
+from batprotocol.results.frames import arrow_table, pandas_frame, polars_frame
 from batprotocol.studies.outcomes import DONE, RECORDING, TRACEBACK
 from batprotocol.studies.runs import Measure
 from batprotocol.studies.store.jobs import allocations_in, failures_in, jobs_in
+from batprotocol.workloads.requests import Allocated, Attempt
 
 if TYPE_CHECKING:
     import pandas

@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from batprotocol._util.files import naming
 from batprotocol.errors import StudyError
-from batprotocol.files import naming
 from batprotocol.studies.outcomes import DONE, TRACEBACK, Outcome
 from batprotocol.studies.runs import FORMAT, Measure, Run, version
 from batprotocol.studies.store.index import NAME, Entry, Index

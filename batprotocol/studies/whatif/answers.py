@@ -183,10 +183,13 @@ def answer_of(plan: Plan, rows: Iterable[Row]) -> Answer:
     cut = Cut.of(plan.span.begin, plan.span.end, plan.length)
     known = runs.get(plan.recorded)
     errors = [difference_of(base, known, each, cut) for each in metrics] if known is not None else None
-    differences = {
-        name: [_judged(difference_of(runs[name], base, each, cut), place, errors) for place, each in enumerate(metrics)]
+    found = {
+        name: {each: difference_of(runs[name], base, each, cut) for each in metrics}
         for name in order
         if name in runs and name != plan.baseline
+    }
+    differences = {
+        name: [_judged(of[each], place, errors) for place, each in enumerate(metrics)] for name, of in found.items()
     }
     own = {name: [mean_of(run, each, cut) for each in metrics] for name, run in runs.items()}
     groups = membership_of(plan.workload)
@@ -202,8 +205,11 @@ def answer_of(plan: Plan, rows: Iterable[Row]) -> Answer:
             plan, kept, metrics, {plan.baseline: own[plan.baseline], **differences}, plan.baseline, _notes(plan)
         ),
         arguments={
-            name: {each: arguments_of(runs[name], base, each, plan.span, plan.length) for each in metrics}
-            for name in differences
+            name: {
+                each: arguments_of(runs[name], base, each, plan.span, plan.length, difference)
+                for each, difference in of.items()
+            }
+            for name, of in found.items()
         },
         loads=_loads(plan, kept, runs, names, cut),
         warning=load_note(kept),

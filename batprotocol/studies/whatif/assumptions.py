@@ -56,6 +56,8 @@ def _of_machine(answer: Answer) -> Iterator[str]:
         yield f"The machine has {_many(plan.hosts, 'equal host')}, without a network, partitions and failures."
     if plan.files:
         yield "Machines with other numbers of hosts have hosts of the same kinds, in the same shares."
+    for each in plan.remarks:
+        yield f"{each[:1].upper()}{each[1:]}."
     if plan.has_watts:
         yield "Energy is that of all hosts in the time of each window, by the watts of the platform."
     else:

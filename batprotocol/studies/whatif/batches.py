@@ -19,13 +19,13 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from batprotocol.distributions import percentile
+from batprotocol._util.distributions import percentile
 from batprotocol.errors import InputError
-from batprotocol.requests import Allocated, Attempt
-from batprotocol.requests.dependencies import Dependency, parse_dependency
+from batprotocol.results.times import JobTimes, RunRows, whole_jobs
+from batprotocol.results.usage import HostUse, Resource
 from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slowdown
-from batprotocol.simulator.results.times import JobTimes, SeenJobs, whole_jobs
-from batprotocol.simulator.results.usage import Resource, Usage
+from batprotocol.workloads.requests import Allocated, Attempt
+from batprotocol.workloads.requests.dependencies import Dependency, parse_dependency
 
 __all__ = ["FROM_SUBMISSION", "Facts", "LoggedRun", "Parts", "RunOfLog", "facts_of", "metric_of"]
 
@@ -161,13 +161,13 @@ class RunOfLog:
     """
 
     def __init__(self, row: LoggedRun, factor: float, facts: Mapping[str, Facts]) -> None:
-        seen = SeenJobs(row.jobs())
+        seen = RunRows(row.jobs())
         attempts = row.attempts()
         jobs = seen.jobs
         if seen.runs_again or attempts:
             whole = whole_jobs(seen, {each.job_id: each.first_id for each in attempts})
             jobs = [each.times({}) for each in whole if each.attempts]
-        usage = Usage.of(seen.jobs, row.allocations())
+        usage = HostUse.of(seen.jobs, row.allocations())
         self._factor, self._hosts = factor, row.hosts
         self._busy = _areas(usage.changes(seen.jobs))
         self._held = {
@@ -180,6 +180,8 @@ class RunOfLog:
         self.jobs = sorted(_job(each, factor, facts.get(each.name), ends, usage.hosts(each)) for each in jobs)
         self._times = [job.came for job in self.jobs]
         self._until: dict[str, list[float]] = {}
+        self._sorted: dict[tuple[int, int], list[float]] = {}
+        self._percentiles: dict[tuple[int, ...], tuple[float, list[float], list[float | None]]] = {}
 
     def parts(self, metric: str, edges: Sequence[float]) -> Parts:
         """The sum and the count of a metric in each window.
@@ -214,13 +216,20 @@ class RunOfLog:
 
     def percentiles(self, edges: Sequence[float]) -> tuple[float, list[float], list[float | None]]:
         """The 95th percentile of waiting times: of all jobs, without the jobs of each window, and of these alone."""
-        windows = self.windows(edges)
-        every = sorted((job.waited, place) for place, jobs in enumerate(windows) for job in jobs)
-        waits = [wait for wait, _ in every]
-        whole = percentile(waits, _P95)
-        own = [sorted(job.waited for job in jobs) for jobs in windows]
-        without = [_without(waits, each) for each in own]
-        return whole, without, [percentile(each, _P95) if each else None for each in own]
+        places = tuple(self._places(edges))
+        if places not in self._percentiles:
+            span = places[0], places[-1]
+            if span not in self._sorted:
+                self._sorted[span] = self._waits(*span)
+            waits, own = self._sorted[span], [self._waits(*each) for each in pairwise(places)]
+            without = [_without(waits, each) for each in own]
+            alone = [percentile(each, _P95) if each else None for each in own]
+            self._percentiles[places] = percentile(waits, _P95), without, alone
+        return self._percentiles[places]
+
+    def _waits(self, first: int, last: int) -> list[float]:
+        """The waiting times of the jobs from one to another, in ascending order."""
+        return sorted(job.waited for job in self.jobs[first:last])
 
     def _places(self, edges: Sequence[float]) -> list[int]:
         return [bisect_left(self._times, round(edge, _DECIMALS)) for edge in edges]

@@ -240,7 +240,9 @@ def _mark(one: float | None, two: float | None) -> str:
     return "=" if abs(one - two) <= _EQUAL * max(abs(one), abs(two)) else "+" if one > two else "-"
 
 
-def arguments_of(run: RunOfLog, base: RunOfLog, metric: str, span: Span, length: float) -> Argument:
+def arguments_of(
+    run: RunOfLog, base: RunOfLog, metric: str, span: Span, length: float, difference: Cell | None = None
+) -> Argument:
     """The signs of a difference over time, and the conclusions from other windows.
 
     Args:
@@ -249,15 +251,16 @@ def arguments_of(run: RunOfLog, base: RunOfLog, metric: str, span: Span, length:
         metric: the metric.
         span: the part of the log that counts.
         length: the length of the windows in seconds.
+        difference: that of these windows, if it is known.
     """
     cut = Cut.of(span.begin, span.end, length)
 
     def sign(other: Cut) -> int | None:
-        return _sign(run, base, metric, other)
+        return _sign(difference_of(run, base, metric, other), other)
 
     return Argument(
         strip_of(run, base, metric, cut),
-        sign(cut),
+        sign(cut) if difference is None else _sign(difference, cut),
         tuple((what, sign(other)) for what, other in _others(run, base, metric, span, length)),
     )
 
@@ -273,17 +276,13 @@ def _others(run: RunOfLog, base: RunOfLog, metric: str, span: Span, length: floa
         yield "leaving out the windows that weigh most", cut._replace(left_out=_heaviest(run, base, metric, cut))
 
 
-def _sign(run: RunOfLog, base: RunOfLog, metric: str, cut: Cut) -> int | None:
-    """The conclusion from these windows."""
-    if cut.windows < FEWEST_WINDOWS:
+def _sign(difference: Cell, cut: Cut) -> int | None:
+    """The conclusion from these windows; None if they are too few."""
+    if difference.mean is None or cut.windows < FEWEST_WINDOWS:
         return None
-    try:
-        found = _difference(run, base, metric, cut)
-    except InputError:
-        return None
-    if found.p is None or found.p >= 1 - CONFIDENCE:
+    if difference.p is None or difference.p >= 1 - CONFIDENCE:
         return 0
-    return 1 if found.value > 0 else -1
+    return 1 if difference.mean > 0 else -1
 
 
 def _heaviest(run: RunOfLog, base: RunOfLog, metric: str, cut: Cut) -> frozenset[int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from batprotocol.history.imports import Import
-from batprotocol.history.opening import STANDARD_INPUT, is_logged, read_log
-from batprotocol.writing import whole
+from batprotocol._util.writing import whole
+from batprotocol.sites.logs.imports import Import
+from batprotocol.sites.logs.opening import STANDARD_INPUT, is_logged, read_log
 
 __all__ = ["ReadyLog", "ready_log"]
 

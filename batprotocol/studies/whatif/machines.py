@@ -11,8 +11,8 @@ import msgspec
 from batprotocol.errors import InputError
 from batprotocol.policies.slurm.added import LIKE
 from batprotocol.simulator import Platform
-from batprotocol.simulator.inputs import Host
-from batprotocol.simulator.inputs.zones import ClusterZone
+from batprotocol.workloads import Host
+from batprotocol.workloads.zones import ClusterZone
 
 __all__ = ["resized"]
 
@@ -31,7 +31,7 @@ def resized(platform: Platform, count: int) -> Platform:
     Raises:
         InputError: the platform has no computation hosts.
 
-    >>> from batprotocol.simulator.inputs import described_platform
+    >>> from batprotocol.workloads import described_platform
     >>> found = resized(described_platform("n[0-5] cores=4; g[0-2] cores=8"), 6)
     >>> [(host.name, host.cores) for host in found.hosts]
     [('n0', 4), ('n1', 4), ('n2', 4), ('n3', 4), ('g0', 8), ('g1', 8)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -12,20 +12,13 @@ import msgspec
 from batprotocol.errors import InputError
 from batprotocol.policies.slurm.naming import is_slurm, slurm_files
 from batprotocol.simulator import Platform, Workload
-from batprotocol.simulator.inputs import (
-    advice_on,
-    named_workload,
-    platform_xml,
-    read_platform,
-    with_recordings,
-    workload_info,
-)
-from batprotocol.simulator.inputs.reading import is_log
-from batprotocol.slurm.configuration import read_configuration
+from batprotocol.sites.slurm.configuration import read_configuration
 from batprotocol.studies.comparing.rows import label
 from batprotocol.studies.whatif.machines import resized
 from batprotocol.studies.whatif.question import Question, parse_nodes
 from batprotocol.studies.whatif.windows import Span, Window, span_of_log, usual_length, windows_of
+from batprotocol.workloads import advice_on, named_workload, platform_xml, read_platform, with_recordings, workload_info
+from batprotocol.workloads.reading import is_log
 
 __all__ = ["ARRIVALS", "RECORDED", "Plan", "plan_for"]
 
@@ -62,6 +55,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         has_watts: whether energy is measured.
         platform: the file of the platform, or "".
         notes: advice on the log, as sentences.
+        remarks: what of the policies does not fit the machine, as sentences.
         partial: the number of jobs for parts of hosts, which loads count by their cores.
     """
 
@@ -84,6 +78,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     has_watts: bool = False
     platform: str = ""
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     partial: int = 0
 
     @property
@@ -130,6 +125,12 @@ def plan_for(
     arrivals = _with(1, list(map(_plain, question.arrivals)))
     estimates = _with("asked", question.estimates)
     today, is_assumed = _today(question, has_starts)
+    combinations = len(arrivals) * len(counts) * len(estimates) * len({today, *question.policies})
+    if combinations == 1 and not has_starts:
+        raise InputError(
+            f"there is nothing to compare: {today} is today's policy, and the only one. Name another policy, other "
+            "arrivals, hosts or estimates, or another one as today's policy"
+        )
     only = {ARRIVALS: 1, "platform": str(hosts), "estimates": "asked"}
     policies: list[Any] = list(question.policies)
     names = list(dict.fromkeys([today, *policies]))
@@ -174,6 +175,7 @@ def plan_for(
         has_watts=has_watts,
         platform=platform,
         notes=(*left_out, *advice_on(workload)),
+        remarks=tuple(_unlike(question, whole)),
         partial=sum(each.count for each in workload_info(workload, hosts).remarks if each.kind == "parts-of-hosts"),
     )
 
@@ -204,6 +206,31 @@ def _expect_growing(question: Question, machine: Platform | None) -> None:
                     "(batproto import LOG --nodes slurm.conf -p FILE)",
                     file=path,
                 )
+
+
+def _unlike(question: Question, machine: Platform | None) -> Iterator[str]:
+    """Sentences on a slurm.conf whose nodes have other CPUs than their hosts: Slurm places jobs by its own."""
+    hosts = () if machine is None else machine.computation_hosts
+    cores = {host.name: host.cores for host in hosts}
+    paths = (slurm_files(each)[0] for each in (question.today, *question.policies) if is_slurm(each))
+    for path in dict.fromkeys(paths):
+        nodes = read_configuration(path).nodes
+        if any(node.name in cores for node in nodes):
+            pairs = [(node, cores[node.name]) for node in nodes if node.name in cores]
+        else:
+            pairs = [(node, host.cores) for node, host in zip(nodes, hosts, strict=False)]
+        other = [each for each in pairs if each[1] not in (each[0].cpus, each[0].cpus // each[0].threads_per_core)]
+        if other:
+            node, number = other[0]
+            yield (
+                f"{path} says that {node.name} has {_many(node.cpus, 'CPU')}, and the platform that it has "
+                f"{_many(number, 'core')}{f' ({len(other):,} nodes are so)' if len(other) > 1 else ''}. Slurm places "
+                "jobs by its own number, and other policies by that of the platform: make both equal"
+            )
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}{'s' * (count != 1)}"
 
 
 def _has_starts(workload: Workload) -> bool:

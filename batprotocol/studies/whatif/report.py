@@ -58,14 +58,22 @@ def page(answer: Answer, title: str = "") -> str:
         "LOAD": _load(answer),
         "BASIS": f"<ul>{''.join(f'<li>{_text(each)}</li>' for each in assumptions_of(answer))}</ul>",
     }
+    if not answer.alternatives:
+        nothing = '<p class="note">There is no alternative to today&#x27;s policy.</p>'
+        words |= dict.fromkeys(("ARGUMENTS", "DIFFERENCES", "GROUPS"), nothing)
     return _PLACE.sub(lambda found: words[found[1]], (folder / "page.html").read_text("utf-8"))
 
 
 def _lead(answer: Answer) -> str:
     plan = answer.plan
+    today, count = answer.titles[plan.baseline], len(answer.alternatives)
+    what = (
+        f"{_many(count, 'alternative')} compared with {today}, simulated,"
+        if count
+        else f"{today}, simulated, compared with what really happened: there is no alternative to it,"
+    )
     said = (
-        f"{_many(len(answer.alternatives), 'alternative')} compared with {answer.titles[plan.baseline]}, simulated, "
-        f"over {_many(len(plan.windows), 'window')} of {span_text(plan.length)}, on {_many(plan.hosts, 'host')}."
+        f"{what} over {_many(len(plan.windows), 'window')} of {span_text(plan.length)}, on {_many(plan.hosts, 'host')}."
     )
     found = f'<p class="lead">{_text(said)}</p>\n<p class="warning error">{_text(answer.error_sentence())}</p>'
     return f'{found}\n<p class="warning">{_text(_sentence(answer.warning))}</p>' if answer.warning else found

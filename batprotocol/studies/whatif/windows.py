@@ -12,7 +12,7 @@ import msgspec
 
 from batprotocol.errors import InputError
 from batprotocol.simulator import Workload
-from batprotocol.simulator.inputs.columns import JobRecord
+from batprotocol.workloads.columns import StoredJob
 
 __all__ = ["USUAL_WINDOWS", "Span", "Window", "span_of_log", "span_text", "usual_length", "windows_of"]
 
@@ -93,7 +93,7 @@ def span_of_log(workload: Workload, warm_up: float | None, cool_down: float) -> 
     return Span(begin, end, first, last)
 
 
-def _run_time(workload: Workload, job: JobRecord) -> float:
+def _run_time(workload: Workload, job: StoredJob) -> float:
     """The seconds that a job runs; 0 if they depend on the machine."""
     profile = workload.profiles.get(f"{workload.name}!{job.profile}") or workload.profiles.get(job.profile)
     return float(getattr(getattr(profile, "profile", None), "delay", 0.0))

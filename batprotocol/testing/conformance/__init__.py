@@ -7,8 +7,8 @@ servers. The rules of conformance, in `batprotocol.testing.rules`, add to those 
 up conversations without a decision component. The package needs hypothesis (the extra `batprotocol[test]`).
 """
 
+from batprotocol._util.extras import installing
 from batprotocol.errors import PackageMissing
-from batprotocol.extras import installing
 
 try:
     import hypothesis as _hypothesis  # noqa: F401  # all below need it

@@ -25,10 +25,10 @@ from batprotocol.model import (
     Profile,
 )
 from batprotocol.simulator import ExternalEventList, Platform, StaticJob, Workload, WorkloadProfile
-from batprotocol.simulator.inputs.hosts import Host, Role, SleepPState, Watts
-from batprotocol.simulator.inputs.network import Link
-from batprotocol.simulator.inputs.zones import ClusterZone
 from batprotocol.testing import simulations
+from batprotocol.workloads.hosts import Host, Role, SleepPState, Watts
+from batprotocol.workloads.network import Link
+from batprotocol.workloads.zones import ClusterZone
 
 __all__ = ["STAGES", "Case", "Stage", "cases", "kills_that_race"]
 

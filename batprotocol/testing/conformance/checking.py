@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from batprotocol.conversation import DEFAULT_RULE_SET, RULE_SETS
+from batprotocol.edc.recording import Recorder
 from batprotocol.errors import hint
 from batprotocol.model import Direction
 from batprotocol.model.value import Value
-from batprotocol.recording import Recorder
 from batprotocol.simulator import DecisionComponent, Player
 from batprotocol.testing.conformance.playing import Finding
 from batprotocol.testing.conformance.report import Report
@@ -68,7 +68,7 @@ def find(
             process cannot be interrupted: there is no time-out.
         ignore: ids of rules to ignore if the simulation survives the violation, such as "job.over-allocation".
         advise_after: also give advice, which `Report.advice` keeps, about what lasts longer than this number of
-            simulated seconds (see `batprotocol.advice`); None: give none.
+            simulated seconds (see `batprotocol.conversation.advice`); None: give none.
         on_progress: called with the share of the work that is done.
 
     Returns:

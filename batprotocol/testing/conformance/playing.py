@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from batprotocol.advice import Advice, advise
 from batprotocol.conversation import HostPower, JobState, Violation, check
+from batprotocol.conversation.advice import Advice, advise
 from batprotocol.errors import DecodeError, RuleViolation
 from batprotocol.model import (
     CallMeLaterEvent,

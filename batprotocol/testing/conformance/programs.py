@@ -20,10 +20,10 @@ from typing import IO, Any, Final
 
 import zmq
 
+from batprotocol._util.sockets.endpoints import LARGEST
+from batprotocol._util.systems import kill_with_children
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Message, SimulationEndsEvent
-from batprotocol.sockets.endpoints import LARGEST
-from batprotocol.systems import kill_with_children
 from batprotocol.testing.conformance.talks import BATSIM, Talk, Target, Timeouts
 from batprotocol.testing.rules import Misconduct
 from batprotocol.wire import FORMATS, frames

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from batprotocol.advice import KINDS
 from batprotocol.conversation import RULE_SETS, RULES
+from batprotocol.conversation.advice import KINDS
 from batprotocol.testing.conformance.playing import Advised, Finding, Played
 from batprotocol.testing.rules import ALL_RULES
 

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
+from batprotocol._util.deprecation import OldName
 from batprotocol.conversation import AnyMessage, Conversation, Violation
-from batprotocol.deprecation import OldName
 from batprotocol.errors import DecodeError, EncodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation, an
 from batprotocol.model import EDCHelloEvent, Event, Message
 from batprotocol.simulator import DecisionComponent, Player

@@ -24,8 +24,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from batprotocol import model
+from batprotocol._util.extras import installing
 from batprotocol.errors import PackageMissing
-from batprotocol.extras import installing
 
 try:
     from hypothesis.strategies import SearchStrategy

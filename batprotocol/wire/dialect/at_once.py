@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from batprotocol.reflection import Field, Schema, Type
 from batprotocol.wire.binding import RANGES
 from batprotocol.wire.dialect.tokens import REAL, real
+from batprotocol.wire.reflection import Field, Schema, Type
 
 __all__ = [
     "AFTER",

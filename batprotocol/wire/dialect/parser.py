@@ -6,10 +6,9 @@ import struct
 from typing import Any
 
 from batprotocol._schema.description import SCHEMA
+from batprotocol._util.steps.counting import step
 from batprotocol.errors import an, hint
 from batprotocol.model import Doubles
-from batprotocol.reflection import Field, Schema, Type
-from batprotocol.steps.counting import step
 from batprotocol.wire.binding import MAX_DEPTH, RANGES
 from batprotocol.wire.dialect.at_once import (
     AFTER,
@@ -28,6 +27,7 @@ from batprotocol.wire.dialect.at_once import (
 )
 from batprotocol.wire.dialect.skipping import Skipping
 from batprotocol.wire.dialect.tokens import CLOSING, DOUBLE, INTEGER, NUMERAL, WORD, quoted, real
+from batprotocol.wire.reflection import Field, Schema, Type
 from batprotocol.wire.tree import Tree, path_of
 
 __all__ = ["read"]

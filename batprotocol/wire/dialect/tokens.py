@@ -9,8 +9,8 @@ import json
 import re
 from typing import NoReturn
 
+from batprotocol._util.steps.counting import step
 from batprotocol.errors import DecodeError, shown
-from batprotocol.steps.counting import step
 from batprotocol.wire.tree import Tree, path_of
 
 __all__ = [

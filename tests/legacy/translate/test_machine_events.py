@@ -16,9 +16,9 @@ from batprotocol.legacy.text import as_json
 from batprotocol.legacy.text import codec as text_codec
 from batprotocol.legacy.translate import Options, ToOldBatsim, ToOldScheduler
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import HostChange, HostEvent, Window, read_host_event
 from batprotocol.policies import named
 from batprotocol.simulator import ExternalEventList, Platform, Result, StaticJob, Workload, simulate
+from batprotocol.workloads.host_events import HostChange, HostEvent, Window, read_host_event
 
 WITHOUT_ENGINE = True
 NOTIFICATIONS = {HostChange.DOWN: "event_machine_unavailable", HostChange.UP: "event_machine_available"}

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from batprotocol import Message, MessageBuilder, model
-from batprotocol.capture.sources import messages
-from batprotocol.cli.messages.dump import tree_text
-from batprotocol.cli.messages.tree import Trees
+from batprotocol.recordings.sources import messages
 from batprotocol.wire import detect, frames
+from batprotocol.wire.commands.dump import tree_text
+from batprotocol.wire.commands.tree import Trees
 from batprotocol.wire.tree import from_message
 from handbook.events.calls import building
 from handbook.events.layout import tabs

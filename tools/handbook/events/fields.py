@@ -12,9 +12,9 @@ from batprotocol._schema.description import SCHEMA
 from batprotocol import model
 from batprotocol.builder import fields as checks
 from batprotocol.builder.completions import asked
-from batprotocol.cli.reference.told import meanings
-from batprotocol.reflection import Field, Type
+from batprotocol.schemas.commands.told import meanings
 from batprotocol.wire.binding import RANGES, wrapped
+from batprotocol.wire.reflection import Field, Type
 from handbook.events import ages, python
 from handbook.events.layout import entries
 from handbook.events.places import anchor, event_of, is_hidden

@@ -10,7 +10,6 @@ from itertools import groupby
 from typing import Any, Final
 
 from batprotocol import model
-from batprotocol.cli.reference.told import meanings
 from batprotocol.legacy.json.events import Notify
 from batprotocol.legacy.json.versions import EVENTS as OLD_EVENTS
 from batprotocol.legacy.json.versions import VERSIONS, EventRow, Version, version_of, written
@@ -21,6 +20,7 @@ from batprotocol.legacy.translate.batsim.told import TOLD as SAID_TO_TODAY
 from batprotocol.legacy.translate.batsim.wishes import WISHES
 from batprotocol.legacy.translate.scheduler.decisions import DECISIONS
 from batprotocol.legacy.translate.scheduler.told import TOLD
+from batprotocol.schemas.commands.told import meanings
 from handbook.events import ages
 from handbook.events.examples import of_event
 from handbook.events.layout import rows

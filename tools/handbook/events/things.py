@@ -9,7 +9,7 @@ from typing import Final
 from batprotocol._schema.description import SCHEMA
 
 from batprotocol import model
-from batprotocol.reflection import Type
+from batprotocol.wire.reflection import Type
 from handbook.events import ages, docstrings
 from handbook.events.examples import value_example
 from handbook.events.fields import field_list

@@ -12,13 +12,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from batprotocol._util.files import reason_of
+from batprotocol._util.systems import refusal
 from batprotocol.campaigns.managers.interface import REFUSED, Request
 from batprotocol.campaigns.managers.local.group import Group, read_groups
 from batprotocol.campaigns.managers.local.starter import Starter
 from batprotocol.campaigns.model import Observation, RemoteJob
 from batprotocol.errors import ClusterError
-from batprotocol.files import reason_of
-from batprotocol.systems import refusal
 
 with suppress(ImportError):  # where it is missing, there are no clusters on this machine
     import fcntl

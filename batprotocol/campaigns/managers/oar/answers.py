@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
+from batprotocol._util.strangers import ABSENT, BROKEN, Item, Kind, TooMany, decoded, number_of, small, text_of
 from batprotocol.campaigns.managers.oar.http import Answer
 from batprotocol.campaigns.model import JobState, RemoteEvent
 from batprotocol.campaigns.model.record import Record
-from batprotocol.strangers import ABSENT, BROKEN, Item, Kind, TooMany, decoded, number_of, small, text_of
 
 __all__ = ["Misunderstood", "OarJob", "Page", "error_of", "job_page", "resource_page", "stress_of", "submitted_id"]
 

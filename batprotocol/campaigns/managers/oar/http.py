@@ -1,4 +1,4 @@
-"""Requests to the API of an OAR cluster. `batprotocol.web` bounds each of them.
+"""Requests to the API of an OAR cluster. `batprotocol._util.web` bounds each of them.
 
 No message has the secret. This module must not know what is asked.
 """
@@ -9,11 +9,11 @@ import ssl
 from typing import Final
 from urllib.parse import urlsplit
 
+from batprotocol._util.web import Unanswered as NoReply
+from batprotocol._util.web import WebServer, without_secrets
 from batprotocol.campaigns.managers.oar.description import Description, headers_of
 from batprotocol.campaigns.model.record import Record
 from batprotocol.errors import ClusterError, InputError
-from batprotocol.web import Unanswered as NoReply
-from batprotocol.web import WebServer, without_secrets
 
 __all__ = ["Answer", "Api", "Unanswered"]
 

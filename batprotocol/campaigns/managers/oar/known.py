@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
+from batprotocol._util.files import reason_of
 from batprotocol.errors import ClusterError
-from batprotocol.files import reason_of
 
 __all__ = ["Known"]
 

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol import children
+from batprotocol._util import children
+from batprotocol._util.extras import installing
+from batprotocol._util.strangers import BROKEN
 from batprotocol.campaigns.managers.psij.description import PsijDescription
 from batprotocol.errors import ClusterError, printable
-from batprotocol.extras import installing
-from batprotocol.strangers import BROKEN
 
 __all__ = ["Psij"]
 

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from batprotocol._util.files import reason_of
 from batprotocol.campaigns.managers.interface import REFUSED, Request, ended
 from batprotocol.campaigns.managers.psij.asking import Psij
 from batprotocol.campaigns.managers.psij.description import read_description
 from batprotocol.campaigns.managers.psij.folder import JobFolder, folders
 from batprotocol.campaigns.model import JobState, Observation, RemoteJob
 from batprotocol.errors import ClusterError, InputError
-from batprotocol.files import reason_of
 
 __all__ = ["PsijCluster"]
 

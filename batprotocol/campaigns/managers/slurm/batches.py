@@ -24,7 +24,7 @@ import msgspec
 
 from batprotocol.campaigns.managers.interface import KEPT_BYTES
 from batprotocol.campaigns.model.record import Record
-from batprotocol.slurm.client import Runner, SlurmError
+from batprotocol.sites.slurm.client import Runner, SlurmError
 
 __all__ = ["About", "Folder", "Lines", "NewBatch"]
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from batprotocol.campaigns.managers.interface import KILLED, LOST, NO_DIRECTORY, REFUSED, TIME_OVER, ended
 from batprotocol.campaigns.managers.slurm.batches import Lines
 from batprotocol.campaigns.model import JobState, RemoteEvent, RemoteJob
-from batprotocol.slurm.client import SlurmJob
+from batprotocol.sites.slurm.client import SlurmJob
 
 __all__ = ["BatchState", "judged", "rows_of"]
 

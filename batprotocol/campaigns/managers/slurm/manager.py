@@ -22,7 +22,7 @@ from batprotocol.campaigns.managers.slurm.judging import BatchState, judged, row
 from batprotocol.campaigns.managers.slurm.leader import plan_of, script_of
 from batprotocol.campaigns.model import JobState, Observation, RemoteJob
 from batprotocol.errors import ClusterError, InputError
-from batprotocol.slurm.client import (
+from batprotocol.sites.slurm.client import (
     Batch,
     Limits,
     SlurmClient,

@@ -16,6 +16,10 @@ from batprotocol.model import parse_hosts
 __all__ = ["HEARD"]
 
 
+_ENERGY: Final = frozenset({"watt_per_state", "wattage_per_state", "watt_off", "wattage_off", "sleep_pstates"})
+"""The properties of a host that only a simulation of energy uses. The messages do not show whether there is one."""
+
+
 def _begins(state: State, event: e.SimulationBegins) -> None:
     state.began = True
     config = event.config or {}
@@ -41,8 +45,8 @@ def _begins(state: State, event: e.SimulationBegins) -> None:
     for host in event.hosts:
         properties = host.properties or {}
         watts = properties.get("watt_per_state") or properties.get("wattage_per_state")
+        state.has_watts = state.has_watts or not _ENERGY.isdisjoint(properties)
         if isinstance(watts, str):
-            state.has_watts = True
             state.machines.counts[host.id] = watts.count(",") + 1
         sleeps = properties.get("sleep_pstates")
         if isinstance(sleeps, str):

@@ -12,6 +12,7 @@ from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.values import JobProfile
 from batprotocol.legacy.json.versions import Version, version_of
 from batprotocol.legacy.store import JobStore
+from batprotocol.legacy.translate.jobs import JobStates
 from batprotocol.legacy.translate.report import Report
 
 __all__ = ["Memory"]
@@ -32,8 +33,7 @@ class Memory:
         self.features = model.EDCRequestedSimulationFeatures()
         self.now = 0.0
         self.res: dict[str, int] = {}
-        self.jobs: dict[str, str] = {}
-        """The state of each job: "submitted", "running", "ended"."""
+        self.jobs = JobStates()
         self.calls: list[tuple[float, int, str]] = []
         """The requested calls, the next one first: the time, the order, and the owner."""
         self.periods: dict[str, tuple[float, int | None]] = {}
@@ -52,6 +52,10 @@ class Memory:
         self.dynamic: set[str] = set()
         self.acknowledged = False
         self.dynamic_enabled = False
+        self.finished = False
+        """Whether the component has finished registration."""
+        self.closed = False
+        """Whether Batsim knows no better than that registration has ended."""
         self.hosts: frozenset[int] = frozenset()
         self.sleeping: dict[int, frozenset[int]] = {}
         self.pstates: dict[int, int] = {}
@@ -62,6 +66,11 @@ class Memory:
         self.all_injected = False
         self.is_over = False
         self.order = 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the component hears of nothing more, unless Batsim submits another job."""
+        return not (self.jobs.open or self.calls or self.asked or self.due or self.measure or self.switching)
 
     def call(self, whose: str, when: float, time: float) -> e.Event:
         """Request a call at that time, but not in the past: an older Batsim aborts on that."""

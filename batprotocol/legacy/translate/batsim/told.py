@@ -90,7 +90,7 @@ def _submitted(to: Memory, event: e.JobSubmitted) -> Iterable[model.Event]:
             each for each in to.pending if not (isinstance(each, model.JobSubmittedEvent) and each.job_id == job_id)
         ]
     said = words.job_to_new(job_id, job)
-    to.jobs.setdefault(job_id, "submitted")
+    to.jobs.add(job_id)
     to.res[job_id] = said.resource_request
     yield model.JobSubmittedEvent(
         timestamp=event.timestamp,

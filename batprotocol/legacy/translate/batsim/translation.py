@@ -107,6 +107,8 @@ class ToOldBatsim:
             else:
                 replies.extend(wish(memory, event, min(max(event.timestamp, 0.0), now)))
         replies[:0] = self._go_on(now)
+        if memory.dynamic_enabled:
+            self._open_or_close(replies, now)
         if memory.is_over:
             replies = []
         elif memory.pending and not memory.wakes:
@@ -116,6 +118,23 @@ class ToOldBatsim:
         replies.sort(key=_timestamp)
         return e.Message(now, tuple(replies))
 
+    def _open_or_close(self, replies: list[e.Event], now: float) -> None:
+        """Tell Batsim whether jobs can still be registered: it ends when they cannot, and all jobs have ended.
+
+        A component that does not ask for registration registers nothing. Before Batsim 3, no event reports that all
+        jobs of the workload were submitted, so the component cannot know when it may finish. Whenever it has no job and
+        expects nothing, registration is closed for it, until it has a job again.
+        """
+        memory, new = self._memory, self._memory.version >= (3,)
+        over = memory.finished or not memory.features.dynamic_registration
+        if over or (not new and memory.is_idle):
+            if not memory.closed:
+                memory.closed = True
+                replies.append(e.Notify(now, "registration_finished" if new else "submission_finished"))
+        elif memory.closed:
+            memory.closed = False
+            replies.insert(0, e.Notify(min((each.timestamp for each in replies), default=now), "continue_submission"))
+
     def _go_on(self, now: float) -> Iterable[e.Event]:
         """Request the next periodic calls, and the values that probes must measure now."""
         memory = self._memory
@@ -124,7 +143,7 @@ class ToOldBatsim:
             if whose in memory.periods:
                 yield memory.call(whose, memory.next_multiple(memory.periods[whose][0], memory.now), memory.now)
         if memory.stopping:
-            for job_id in [job_id for job_id, state in memory.jobs.items() if state == "submitted"]:
+            for job_id in memory.jobs.those("submitted"):
                 memory.jobs[job_id] = "ended"
                 yield e.RejectJob(now, memory.names.get(job_id, job_id))
         measure, memory.measure = memory.measure, []

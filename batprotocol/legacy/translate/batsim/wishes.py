@@ -89,6 +89,8 @@ def _register_profile(to: Memory, event: model.RegisterProfileEvent, time: float
         to.store.put_profile(event.profile.id, profile)
     elif to.version < (1, 4):
         to.report.add("RegisterProfileEvent", "", "it is sent with the job that has it")
+        if isinstance(event.profile.profile, model.SequentialCompositionProfile):
+            to.report.add("RegisterProfileEvent", "profile", "no message can carry the parts of a sequence")
     elif to.version < (3,):
         yield e.SubmitProfile(time, workload, name, profile)
     else:
@@ -96,9 +98,10 @@ def _register_profile(to: Memory, event: model.RegisterProfileEvent, time: float
 
 
 def _register(to: Memory, event: model.RegisterJobEvent, time: float) -> Iterable[e.Event]:
-    job_id, job = _named(to, event.job_id), event.job
+    job = event.job
     profile = job.profile_id.rpartition("!")[2]
     workload, place = event.job_id.partition("!")[0], job.profile_id.partition("!")[0]
+    job_id = _named(to, event.job_id, place)
     if to.version >= (3,) and place and place != workload and job.profile_id in to.profiles:
         # There, a job and its profile are in one workload, which a profile makes.
         profile = f"{place}-{profile}"
@@ -132,21 +135,36 @@ def _register(to: Memory, event: model.RegisterJobEvent, time: float) -> Iterabl
     yield e.SubmitJob(time, job_id, None if kept else said, None if kept else inline)
 
 
-def _named(to: Memory, job_id: str) -> str:
-    """The name of a job for Batsim: Batsim 1 accepts only numbers."""
+def _named(to: Memory, job_id: str, place: str) -> str:
+    """The name of a job for Batsim.
+
+    Batsim 1 accepts only numbers. Before Batsim 3, the job is put into the workload of its profile: no message may have
+    described the profile, so it cannot be copied.
+    """
     workload, _, name = job_id.partition("!")
-    if to.version >= (2,) or (name.isdecimal() and name.isascii() and len(name) < 9):
+    is_there = not place or place == workload
+    if to.version >= (3,) or (is_there and (to.version >= (2,) or _is_number(name))):
         return job_id
-    number = 1_000_000 + len(to.names)
-    to.report.add("RegisterJobEvent", "job_id", "this Batsim accepts only numbers: jobs are numbered from 1000000 on")
-    to.names[job_id] = f"{workload}!{number}"
-    to.told_names[to.names[job_id]] = job_id
-    return to.names[job_id]
+    if to.version >= (2,):
+        said = f"{place}!{workload}-{name}"
+        to.report.add("RegisterJobEvent", "job_id", "a job is in the workload of its profile: it gets a name there")
+    else:
+        said = f"{place or workload}!{1_000_000 + len(to.names)}"
+        to.report.add(
+            "RegisterJobEvent", "job_id", "this Batsim accepts only numbers: jobs are numbered from 1000000 on"
+        )
+    to.names[job_id] = said
+    to.told_names[said] = job_id
+    return said
+
+
+def _is_number(name: str) -> bool:
+    return name.isdecimal() and name.isascii() and len(name) < 9
 
 
 def _finish(to: Memory, event: model.FinishRegistrationEvent, time: float) -> Iterable[e.Event]:
-    if to.dynamic_enabled:
-        yield e.Notify(time, "registration_finished" if to.version >= (3,) else "submission_finished")
+    to.finished = True
+    return ()
 
 
 # Calls and probes
@@ -219,15 +237,13 @@ def _force_stop(to: Memory, event: model.ForceSimulationStopEvent, time: float) 
     to.report.add("ForceSimulationStopEvent", "", "all jobs are killed or rejected, also later ones")
     to.stopping = True
     to.periods.clear()
-    running = tuple(job_id for job_id, state in to.jobs.items() if state == "running")
-    waiting = [job_id for job_id, state in to.jobs.items() if state == "submitted"]
+    running, waiting = to.jobs.those("running"), to.jobs.those("submitted")
     if running:
         yield e.KillJob(time, tuple(_said(to, job_id) for job_id in running))
     for job_id in waiting:
         to.jobs[job_id] = "ended"
         yield e.RejectJob(time, _said(to, job_id))
-    if to.dynamic_enabled:
-        yield e.Notify(time, "registration_finished" if to.version >= (3,) else "submission_finished")
+    to.finished = True
 
 
 WISHES: Final[Mapping[type[model.Event], Callable[[Memory, Any, float], Iterable[e.Event]]]] = {

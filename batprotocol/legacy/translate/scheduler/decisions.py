@@ -163,15 +163,14 @@ def _profile(to: Memory, workload: str, name: str, profile: JobProfile, time: fl
 
 
 def _notify(to: Memory, event: e.Notify, time: float) -> Iterable[model.Event]:
+    """The current Batsim hears of the end of registration when no job is left: until then, it can be undone."""
     if event.type in ("submission_finished", "registration_finished"):
-        if to.options.dynamic and not to.finished:
-            to.finished = True
-            yield model.FinishRegistrationEvent(timestamp=time)
+        to.finishing = to.options.dynamic
     elif event.type in ("continue_submission", "continue_registration"):
-        if to.finished:
-            to.report.add("NOTIFY", "type", f"{event.type}: the end of registration cannot be undone")
+        to.finishing = False
     else:
         to.report.add("NOTIFY", "type", f"{shown(event.type)} does not exist in the current protocol: it is left out")
+    return ()
 
 
 # Calls, hosts, energy

@@ -12,6 +12,7 @@ from batprotocol import model
 from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.versions import Version, version_of
 from batprotocol.legacy.store import JobStore
+from batprotocol.legacy.translate.jobs import JobStates
 from batprotocol.legacy.translate.report import Report
 
 __all__ = ["NO_OPTIONS", "OURS", "Memory", "Options"]
@@ -61,11 +62,11 @@ class Memory:
         self.store = store
         self.report = Report()
         self.now = 0.0
-        self.jobs: dict[str, str] = {}
-        """The state of each job: "submitted", "running", "faked", "ended"."""
+        self.jobs = JobStates()
         self.allocations: dict[str, str] = {}
         self.profiles: dict[str, model.Profile] = {}
         self.registered: set[str] = set()
+        """The profiles that exist, as far as events show it."""
         self.asleep: dict[int, frozenset[int]] = {}
         self.passing: dict[int, frozenset[int]] = {}
         """The power states that a host has only while it changes from one to another."""
@@ -74,7 +75,12 @@ class Memory:
         self.calls: dict[str, float] = {}
         """The times of requested calls that the current Batsim can only make at the millisecond before."""
         self.hosts = ""
+        self.finishing = False
+        """Whether the scheduler has notified the end of registration, and has not undone it."""
         self.finished = False
+        """Whether the current Batsim knows that registration has ended."""
+        self.all_submitted = False
+        self.all_injected = True
         self.pending: list[e.Event] = []
         """Events for the next message to the scheduler that the current Batsim does not send."""
         self._number = 0
@@ -84,6 +90,11 @@ class Memory:
         """A new name of the translation's own."""
         self._number += 1
         return f"{OURS}{kind}!{self._number}"
+
+    @property
+    def ends(self) -> bool:
+        """Whether the simulation of an older Batsim would be over now: no job is left, and none is to come."""
+        return self.finishing and self.all_submitted and not self.jobs.open and not self.killing
 
     def call_at(self, when: int, time: float) -> model.Event:
         """Request a call for the translation alone, as soon as possible."""

@@ -19,7 +19,7 @@ from batprotocol.legacy.store import JobStore
 from batprotocol.legacy.translate import words
 from batprotocol.legacy.translate.scheduler.memory import OURS, Memory
 from batprotocol.model import parse_hosts
-from batprotocol.outages import HostEvent, read_host_event
+from batprotocol.workloads.host_events import HostEvent, read_host_event
 
 __all__ = ["TOLD"]
 
@@ -42,6 +42,7 @@ def _begins(to: Memory, event: model.SimulationBeginsEvent) -> Iterable[e.Event]
         to.pstates[host.id] = host.pstate
     to.hosts = model.format_hosts([host.id for host in event.computation_hosts])
     workloads = {each.name: each.filename for each in event.workloads}
+    to.all_injected = not event.external_event_lists
     profiles: dict[str, dict[str, JobProfile]] = {name: {} for name in workloads}
     for each in event.profiles or ():
         workload, _, name = each.id.partition("!")
@@ -107,7 +108,8 @@ def _config(to: Memory) -> dict[str, Any]:
 
 def _submitted(to: Memory, event: model.JobSubmittedEvent) -> Iterable[e.Event]:
     job_id = event.job_id
-    to.jobs.setdefault(job_id, "submitted")
+    to.jobs.add(job_id)
+    to.registered.add(event.job.profile_id)
     job = words.job_to_old(job_id, event.job, event.submission_time)
     profile = None
     if event.profile is not None:
@@ -194,10 +196,12 @@ def _failed(to: Memory, event: model.SimulationErrorEvent) -> Iterable[e.Event]:
 
 
 def _all_submitted(to: Memory, event: model.AllStaticJobsHaveBeenSubmittedEvent) -> Iterable[e.Event]:
+    to.all_submitted = True
     return _notify(to, event, "no_more_static_job_to_submit", (3,))
 
 
 def _all_injected(to: Memory, event: model.AllStaticExternalEventsHaveBeenInjectedEvent) -> Iterable[e.Event]:
+    to.all_injected = True
     return _notify(to, event, "no_more_external_event_to_occur", (3, 1))
 
 

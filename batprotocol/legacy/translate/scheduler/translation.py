@@ -85,6 +85,9 @@ class ToOldScheduler:
                 said.extend(tell(memory, event))
         if not said:
             return None
+        if memory.ends and memory.all_injected and not memory.finished:
+            memory.pending = said  # an older Batsim sends these events with SIMULATION_ENDS
+            return None
         last = 0.0
         for index, each in enumerate(said):  # the current Batsim reports some events late
             time = each.timestamp
@@ -107,7 +110,10 @@ class ToOldScheduler:
             else:
                 time = event.timestamp
                 replies.extend(decide(memory, event, time if 0 <= time <= now else min(max(time, 0.0), now)))
-        if memory.pending and not memory.wakes:  # no other event would cause a message for it
+        if memory.ends and not memory.finished:
+            memory.finished = True
+            replies.append(model.FinishRegistrationEvent(timestamp=now))
+        elif memory.pending and not memory.wakes:  # no other event would cause a message for it
             replies.append(memory.call_at(0, now))
             memory.wakes = True
         if len(replies) > 1:

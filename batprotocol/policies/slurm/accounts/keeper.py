@@ -15,8 +15,8 @@ from batprotocol.policies.slurm.accounts.members import Members, Standing
 from batprotocol.policies.slurm.accounts.tallies import Tally
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.values import Partition
-from batprotocol.slurm.accounting import Accounting, Limits, Qos
-from batprotocol.slurm.configuration import Configuration
+from batprotocol.sites.slurm.accounting import Accounting, Limits, Qos
+from batprotocol.sites.slurm.configuration import Configuration
 
 __all__ = ["Keeper", "keeper_of"]
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.slurm.accounting import Accounting, Association, Limits, Qos
+from batprotocol.sites.slurm.accounting import Accounting, Association, Limits, Qos
 
 __all__ = ["Members", "Standing"]
 

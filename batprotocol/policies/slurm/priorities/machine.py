@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from batprotocol.slurm.configuration import Configuration, Node, Partition
+from batprotocol.sites.slurm.configuration import Configuration, Node, Partition
 
 __all__ = ["Machine"]
 
@@ -25,7 +25,7 @@ class Machine:
         cpus: their CPUs.
         most_factor: the largest PriorityJobFactor of the partitions.
 
-    >>> from batprotocol.slurm.configuration import configuration_of
+    >>> from batprotocol.sites.slurm.configuration import configuration_of
     >>> machine = Machine(configuration_of("NodeName=n[0-3] CPUs=4\\nPartitionName=p Nodes=n[0-1] PriorityJobFactor=7"))
     >>> machine.nodes, machine.cpus, machine.amounts("p")["cpu"], machine.factor("p")
     (4, 16, 8.0, 7)

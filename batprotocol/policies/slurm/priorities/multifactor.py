@@ -19,8 +19,8 @@ from batprotocol.policies.slurm.priorities.facts import JobFacts, Parts, total
 from batprotocol.policies.slurm.priorities.machine import Machine
 from batprotocol.policies.slurm.priorities.shares import Share, Shares
 from batprotocol.policies.slurm.priorities.usage import decay_of, next_reset
-from batprotocol.slurm.accounting import Accounting
-from batprotocol.slurm.configuration import Configuration
+from batprotocol.sites.slurm.accounting import Accounting
+from batprotocol.sites.slurm.configuration import Configuration
 
 __all__ = ["Multifactor"]
 
@@ -78,7 +78,7 @@ class Multifactor:
     Attributes:
         shares: the tree of accounts and users.
 
-    >>> from batprotocol.slurm.configuration import configuration_of
+    >>> from batprotocol.sites.slurm.configuration import configuration_of
     >>> lines = "PriorityType=priority/multifactor", "PriorityWeightJobSize=1000", "NodeName=n[0-7]", "PartitionName=p"
     >>> priorities = Multifactor(configuration_of("\\n".join(lines)))
     >>> [priorities.submitted(JobFacts(number=n, nodes=n, cpus=n, partitions=("p",)), now=0.0)["p"] for n in (4, 2, 1)]

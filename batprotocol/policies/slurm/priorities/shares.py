@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from batprotocol.policies.fair_share import Association, effective_usage, fair_tree_factors
-from batprotocol.slurm.accounting import Accounting
-from batprotocol.slurm.accounting import Association as Line
+from batprotocol.sites.slurm.accounting import Accounting
+from batprotocol.sites.slurm.accounting import Association as Line
 
 __all__ = ["Share", "Shares"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from batprotocol.policies.slurm.bits import bits_of, lowest
 from batprotocol.policies.slurm.jobs import SlurmJob
 from batprotocol.policies.slurm.values import Cluster
-from batprotocol.slurm.configuration import Switch
+from batprotocol.sites.slurm.configuration import Switch
 
 __all__ = ["Tree", "notes_patience", "tree_of"]
 

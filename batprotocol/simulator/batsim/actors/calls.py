@@ -18,10 +18,10 @@ from batprotocol.model import (
     StopProbeEvent,
     TimeUnit,
 )
-from batprotocol.simulator.batsim.state.messages import CallDue, Stopped, Triggered
+from batprotocol.simulator.batsim.state.messages import CallDue, CallStopped, CallsTriggered
 from batprotocol.simulator.batsim.state.probes import joules, read_for
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.queue.actor import Actor
+from batprotocol.simulator.queue.actor import SimulationActor
 
 __all__ = ["OneShotCall", "OneShotProbe", "PeriodicActor", "milliseconds"]
 
@@ -36,7 +36,7 @@ def milliseconds(trigger: Periodic) -> int:
     return trigger.period * _IN_MILLISECONDS[trigger.time_unit]
 
 
-class OneShotCall(Actor):
+class OneShotCall(SimulationActor):
     """A call that comes once."""
 
     __slots__ = ("_due", "_step", "id")
@@ -57,11 +57,11 @@ class OneShotCall(Actor):
                 return
             self._step = 2
         if self._step == 2:
-            self.tell(simulator)
+            self.report(simulator)
 
-    def tell(self, simulator: Simulation) -> None:
+    def report(self, simulator: Simulation) -> None:
         """Notify the server that the call is due."""
-        simulator.queue.bequeath(self, simulator.desk.mailbox, CallDue(self.id))
+        simulator.queue.post_and_end(self, simulator.server.mailbox, CallDue(self.id))
 
 
 class OneShotProbe(OneShotCall):
@@ -69,11 +69,11 @@ class OneShotProbe(OneShotCall):
 
     __slots__ = ()
 
-    def tell(self, simulator: Simulation) -> None:
+    def report(self, simulator: Simulation) -> None:
         probe = simulator.probes.get(self.id)
         if probe is not None:
             measured = [(self.id, probe.measure(simulator.queue), True)]
-            simulator.queue.bequeath(self, simulator.desk.mailbox, Triggered([], measured))
+            simulator.queue.post_and_end(self, simulator.server.mailbox, CallsTriggered([], measured))
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -120,7 +120,7 @@ _READING: Final = 4
 _POSTING: Final = 5
 
 
-class PeriodicActor(Actor):
+class PeriodicActor(SimulationActor):
     """The actor of all periodic calls and probes. It notifies the server when they are due.
 
     Periods divide one another, so calls and probes that are due at the same time are sent together: calls, then probes,
@@ -160,7 +160,7 @@ class PeriodicActor(Actor):
         if self._step == _READING:
             self._step = _POSTING
             simulator.periodic_is_posting = True
-            queue.post(self, simulator.desk.mailbox, self._triggered(simulator))
+            queue.post(self, simulator.server.mailbox, self._triggered(simulator))
             return
         simulator.periodic_is_posting = False
         self._step = _WAITING
@@ -177,16 +177,16 @@ class PeriodicActor(Actor):
             armed = message.probe_id in simulator.probes
             self._probes[message.probe_id] = _Ticker(message.probe_id, trigger, now, message, armed)
         elif isinstance(message, StopCallMeLaterEvent):
-            return self._stop(self._calls, Stopped(message.call_me_later_id, False), simulator)
+            return self._stop(self._calls, CallStopped(message.call_me_later_id, False), simulator)
         elif isinstance(message, StopProbeEvent):
-            return self._stop(self._probes, Stopped(message.probe_id, True), simulator)
+            return self._stop(self._probes, CallStopped(message.probe_id, True), simulator)
         return False
 
-    def _stop(self, tickers: dict[str, _Ticker], stopped: Stopped, simulator: Simulation) -> bool:
+    def _stop(self, tickers: dict[str, _Ticker], stopped: CallStopped, simulator: Simulation) -> bool:
         """Stop a call or probe, and say so; whether it ran. Batsim warns of one that does not run, and says nothing."""
         if tickers.pop(stopped.id, None) is None:
             return False
-        simulator.queue.leave(self, simulator.desk.mailbox, stopped)
+        simulator.queue.post_and_continue(self, simulator.server.mailbox, stopped)
         return True
 
     def _tickers(self) -> list[_Ticker]:
@@ -236,7 +236,7 @@ class PeriodicActor(Actor):
             for host in read_for(ticker.probe)
         ]
 
-    def _triggered(self, simulator: Simulation) -> Triggered:
+    def _triggered(self, simulator: Simulation) -> CallsTriggered:
         """The message to the server."""
         calls: list[tuple[str, bool]] = []
         data: list[tuple[str, ProbeDataEmittedEvent | None, bool]] = []
@@ -248,4 +248,4 @@ class PeriodicActor(Actor):
             else:
                 data.append((ticker.id, joules(ticker.probe, simulator.machine), is_last))
         self._due = []
-        return Triggered(calls, data)
+        return CallsTriggered(calls, data)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from batprotocol._util.steps.counting import step
 from batprotocol.errors import shown
 from batprotocol.model import FinalJobState, JobAndProgress
-from batprotocol.simulator.batsim.actors.orders import Order
-from batprotocol.simulator.batsim.actors.runners import KILLED, WALLTIME_REACHED, Runner
+from batprotocol.simulator.batsim.actors.orders import ExecutionOrder
+from batprotocol.simulator.batsim.actors.runners import KILLED, WALLTIME_REACHED, ProfileRunner
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.messages import JobEnded, JobsKilled
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.progress.work import Walk
-from batprotocol.simulator.queue.actor import Actor
-from batprotocol.steps.counting import step
+from batprotocol.simulator.progress.work import ProfileWalk
+from batprotocol.simulator.queue.actor import SimulationActor
 
 __all__ = ["Execution", "Killer", "execution_of"]
 
@@ -31,7 +31,7 @@ _READ_LAST: Final = 3
 _POSTED: Final = 4
 
 
-class Execution(Runner):
+class Execution(ProfileRunner):
     """The actor that executes a job: it runs the job's profile, and notifies the server of its end.
 
     Args:
@@ -42,7 +42,7 @@ class Execution(Runner):
 
     __slots__ = ("_step", "job")
 
-    def __init__(self, job: SimulatedJob, order: Order, walk: Walk) -> None:
+    def __init__(self, job: SimulatedJob, order: ExecutionOrder, walk: ProfileWalk) -> None:
         walltime = job.job.walltime
         super().__init__(order, walk, -1.0 if walltime is None else walltime)
         self.job = job
@@ -91,44 +91,44 @@ class Execution(Runner):
         if job.final_state is FinalJobState.COMPLETED_KILLED:
             return
         if self._task is None:
-            simulator.queue.bequeath(self, simulator.desk.mailbox, JobEnded(job))
+            simulator.queue.post_and_end(self, simulator.server.mailbox, JobEnded(job))
         else:
             self._step = _POSTED
-            simulator.queue.post(self, simulator.desk.mailbox, JobEnded(job))
+            simulator.queue.post(self, simulator.server.mailbox, JobEnded(job))
 
 
 _NEXT: Final = 0
 _ASKED: Final = 1
 _CALLED: Final = 2
 _READ: Final = 3
-_TOLD: Final = 4
+_REPORTED: Final = 4
 
 
-class Killer(Actor):
+class Killer(SimulationActor):
     """The actor that kills jobs, and notifies the server.
 
     Args:
         jobs: the jobs, in the order of the request.
     """
 
-    __slots__ = ("_jobs", "_place", "_step", "_told")
+    __slots__ = ("_jobs", "_killed", "_place", "_step")
 
     def __init__(self, jobs: list[SimulatedJob]) -> None:
         super().__init__()
         self._jobs = jobs
         self._place = 0
         self._step = _NEXT
-        self._told = JobsKilled(jobs, [])
+        self._killed = JobsKilled(jobs, [])
 
     def run(self, simulator: Simulation) -> None:
-        if self._step == _TOLD:
+        if self._step == _REPORTED:
             return
         while self._place < len(self._jobs):
             step()
             if self._goes_on(simulator):
                 return
-        self._step = _TOLD
-        simulator.queue.post(self, simulator.desk.mailbox, self._told)
+        self._step = _REPORTED
+        simulator.queue.post(self, simulator.server.mailbox, self._killed)
 
     def _goes_on(self, simulator: Simulation) -> bool:
         """Make the next step with the current job; whether the actor must wait for it."""
@@ -141,7 +141,7 @@ class Killer(Actor):
             if execution.replays_usage and not simulator.corrected:
                 text = f"Batsim aborts when job {shown(job.id)} is killed while it replays a usage trace"
                 raise simulator.refusal("job.kill-usage-trace", text)
-            self._told.progresses.append(JobAndProgress(job.id, execution.progress(simulator)))
+            self._killed.progresses.append(JobAndProgress(job.id, execution.progress(simulator)))
             self._step = _ASKED if execution.lone_task is not None else _CALLED
             if self._step == _CALLED:
                 job.execution = None

@@ -23,15 +23,15 @@ from batprotocol.model import (
     TraceType,
 )
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.inputs import WorkloadProfile
 from batprotocol.simulator.progress.matrices import TASKS, size, storages
-from batprotocol.simulator.progress.placement import Placement, hosts_of
+from batprotocol.simulator.progress.placement import PlacedExecutors, hosts_of
+from batprotocol.workloads import WorkloadProfile
 
-__all__ = ["Order"]
+__all__ = ["ExecutionOrder"]
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Order:
+class ExecutionOrder:
     """The decision to execute a job.
 
     Attributes:
@@ -51,12 +51,12 @@ class Order:
         self.storages = {given.storage_name: given.host_id for given in reversed(event.storage_placement or ())}
         self._overrides = {given.profile_id: given for given in reversed(event.profile_allocation_override or ())}
 
-    def placement(self, profile_id: str) -> Placement:
+    def placement(self, profile_id: str) -> PlacedExecutors:
         """The placement of a profile: the one for this profile in the decision, or the one of the whole job."""
         given = self._overrides.get(profile_id)
         if given is not None:
-            return Placement(hosts_of(given.host_allocation), given.executor_placement)
-        return Placement(self.hosts, self.event.allocation.executor_placement)
+            return PlacedExecutors(hosts_of(given.host_allocation), given.executor_placement)
+        return PlacedExecutors(self.hosts, self.event.allocation.executor_placement)
 
     def check_part(self, simulation: Simulation, id: str, known: WorkloadProfile, left: float) -> None:
         """Refuse a part that cannot be simulated. Otherwise, find the hosts of its storages.
@@ -76,7 +76,7 @@ class Order:
         elif isinstance(profile, TASKS):
             self._check_task(simulation, id, profile)
 
-    def _check_placement(self, simulation: Simulation, id: str) -> Placement:
+    def _check_placement(self, simulation: Simulation, id: str) -> PlacedExecutors:
         placement = self.placement(id)
         if not placement.allocation:
             raise simulation.refusal("hosts.empty", f"profile {shown(id)} is executed on no host")

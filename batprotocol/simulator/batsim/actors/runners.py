@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Final
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import (
     DelayProfile,
     ForkJoinCompositionProfile,
@@ -13,16 +14,15 @@ from batprotocol.model import (
     KillProgressForkJoinProfile,
     TraceReplayProfile,
 )
-from batprotocol.simulator.batsim.actors.orders import Order
+from batprotocol.simulator.batsim.actors.orders import ExecutionOrder
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.inputs import Usage
-from batprotocol.simulator.machine.task import Task
+from batprotocol.simulator.machine.task import ParallelTask
 from batprotocol.simulator.progress.matrices import parallel_task, usage_task
-from batprotocol.simulator.progress.work import Walk
-from batprotocol.simulator.queue.actor import Actor
-from batprotocol.steps.counting import step
+from batprotocol.simulator.progress.work import ProfileWalk
+from batprotocol.simulator.queue.actor import SimulationActor
+from batprotocol.workloads import Usage
 
-__all__ = ["KILLED", "WALLTIME_REACHED", "Runner"]
+__all__ = ["KILLED", "WALLTIME_REACHED", "ProfileRunner"]
 
 WALLTIME_REACHED: Final = -1
 KILLED: Final = -2
@@ -33,7 +33,7 @@ _SPAWNED: Final = 3
 _JOINED: Final = 4
 
 
-class Runner(Actor):
+class ProfileRunner(SimulationActor):
     """An actor that runs the parts of a walk.
 
     Args:
@@ -57,14 +57,14 @@ class Runner(Actor):
         "was_cancelled",
     )
 
-    def __init__(self, order: Order, walk: Walk, left: float) -> None:
+    def __init__(self, order: ExecutionOrder, walk: ProfileWalk, left: float) -> None:
         super().__init__(order.hosts[0])
         self.order = order
         self.walk = walk
         self._left = left
         self._cut = False
         self._since = 0.0
-        self._task: Task | None = None
+        self._task: ParallelTask | None = None
         self._children: list[_Child] = []
         self._doing = 0
         self.was_cancelled = False
@@ -107,7 +107,7 @@ class Runner(Actor):
             hosts = placement.executors(len(traces), simulator.machine.hosts)
             self._spawn([_Rank(self, host, lines) for host, lines in zip(hosts, traces, strict=True)], simulator)
         elif isinstance(profile, ForkJoinCompositionProfile):
-            walks = [Walk(name, simulator.profiles.find) for name in profile.profile_ids]
+            walks = [ProfileWalk(name, simulator.profiles.find) for name in profile.profile_ids]
             self._spawn([_Branch(self, order, walk) for walk in walks], simulator)
         else:
             self._doing = _WORKED
@@ -188,7 +188,7 @@ class Runner(Actor):
     # Stopping
 
     @property
-    def lone_task(self) -> Task | None:
+    def lone_task(self) -> ParallelTask | None:
         """The parallel task that runs, if nothing else runs."""
         return None if self._children else self._task
 
@@ -233,13 +233,13 @@ class Runner(Actor):
         self._children = []
 
 
-class _Branch(Runner):
+class _Branch(ProfileRunner):
     """The actor of one profile of a fork-join."""
 
     __slots__ = ("_parent", "has_ended", "return_code")
     part_done = 0.0
 
-    def __init__(self, parent: Runner, order: Order, walk: Walk) -> None:
+    def __init__(self, parent: ProfileRunner, order: ExecutionOrder, walk: ProfileWalk) -> None:
         super().__init__(order, walk, -1.0)
         self._parent = parent
         self.has_ended = False
@@ -261,18 +261,18 @@ class _Branch(Runner):
         return super().progress(simulator)
 
 
-class _Rank(Actor):
+class _Rank(SimulationActor):
     """The actor that replays the usage trace of one rank."""
 
     __slots__ = ("_lines", "_next", "_parent", "_task", "has_ended")
     return_code = 0
 
-    def __init__(self, parent: Runner, host: int, lines: tuple[Usage, ...]) -> None:
+    def __init__(self, parent: ProfileRunner, host: int, lines: tuple[Usage, ...]) -> None:
         super().__init__(host)
         self._parent = parent
         self._lines = lines
         self._next = 0
-        self._task: Task | None = None
+        self._task: ParallelTask | None = None
         self.has_ended = False
 
     @property

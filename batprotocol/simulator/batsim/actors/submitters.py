@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import ForceSimulationStopEvent, Message
 from batprotocol.simulator.batsim.state.messages import (
     AllEventsInjected,
     AllJobsSubmitted,
-    Greeting,
-    Nothing,
-    Occurred,
-    Ready,
-    Submitted,
+    EmptyReply,
+    EventsOccurred,
+    JobsSubmitted,
+    ReplyDelivered,
+    SubmitterStarted,
 )
 from batprotocol.simulator.batsim.state.simulation import Listener, Simulation
-from batprotocol.simulator.queue.actor import Actor
-from batprotocol.simulator.queue.exact import Queue
-from batprotocol.steps.counting import step
+from batprotocol.simulator.queue.actor import SimulationActor
+from batprotocol.simulator.queue.exact import EventQueue
 
 __all__ = ["Injector", "Submitter"]
 
-_READY: Final = Ready()
-_NOTHING: Final = Nothing()
-_GREET: Final = 0
+_READY: Final = ReplyDelivered()
+_NOTHING: Final = EmptyReply()
+_STARTING: Final = 0
 _WOKEN: Final = 1
 _GROUP_SENT: Final = 2
 _READ: Final = 3
@@ -36,7 +36,7 @@ class Items(Protocol):
     def __getitem__(self, number: int, /) -> Any: ...
 
 
-class Submitter(Actor):
+class Submitter(SimulationActor):
     """The actor that submits the items of an input, in groups of the same time.
 
     Args:
@@ -56,7 +56,7 @@ class Submitter(Actor):
         self._are_jobs = are_jobs
         self._next = 0
         self._upcoming: Any = items[0] if len(items) else None
-        self._step = _GREET
+        self._step = _STARTING
         self._woken = 0.0
         self._waited = False
 
@@ -74,7 +74,9 @@ class Submitter(Actor):
             group = self._group(simulator.setup.at_once)
             if group:
                 self._step = _GROUP_SENT
-                queue.post(self, simulator.desk.mailbox, Submitted(group) if self._are_jobs else Occurred(group))
+                queue.post(
+                    self, simulator.server.mailbox, JobsSubmitted(group) if self._are_jobs else EventsOccurred(group)
+                )
                 return
             step = _GROUP_SENT
         if step == _GROUP_SENT:
@@ -89,10 +91,10 @@ class Submitter(Actor):
                 queue.sleep(self, self._upcoming[0] - self._woken)
             else:
                 last = AllJobsSubmitted() if self._are_jobs else AllEventsInjected()
-                queue.bequeath(self, simulator.desk.mailbox, last)
-        elif step == _GREET:
+                queue.post_and_end(self, simulator.server.mailbox, last)
+        elif step == _STARTING:
             self._step = _WOKEN
-            queue.post(self, simulator.desk.mailbox, Greeting())
+            queue.post(self, simulator.server.mailbox, SubmitterStarted())
 
     def _is_first(self) -> bool:
         """Whether the first jobs of all workloads are due."""
@@ -124,11 +126,11 @@ class Injector(Listener):
         message: the message.
     """
 
-    __slots__ = ("_events", "_has_slept", "_next", "_now", "message_to_tell")
+    __slots__ = ("_events", "_has_slept", "_next", "_now", "message_to_send")
 
     def __init__(self, message: Message) -> None:
         super().__init__()
-        self.message_to_tell: Message | None = message
+        self.message_to_send: Message | None = message
         self._events: tuple[Any, ...] = ()
         self._now = 0.0
         self._next = -1
@@ -136,9 +138,9 @@ class Injector(Listener):
 
     def run(self, simulator: Simulation) -> None:
         if self._next < 0:
-            message, self.message_to_tell = self.message_to_tell, None
+            message, self.message_to_send = self.message_to_send, None
             assert message is not None
-            simulator.speak(message, self)
+            simulator.send(message, self)
             return
         queue, place = simulator.queue, self._next
         if place < len(self._events):
@@ -146,29 +148,29 @@ class Injector(Listener):
             if self._sleeps(event.timestamp, queue):
                 return
             if type(event) is ForceSimulationStopEvent:
-                queue.bequeath(self, simulator.desk.mailbox, event)
+                queue.post_and_end(self, simulator.server.mailbox, event)
                 return
             self._next = place + 1
-            queue.post(self, simulator.desk.mailbox, event)
+            queue.post(self, simulator.server.mailbox, event)
         elif self._sleeps(self._now, queue):
             return
         elif place == 0 and simulator.setup.says_nothing:
             self._next = 1
             if simulator.setup.says_nothing == "waiting":
-                queue.post(self, simulator.desk.mailbox, _NOTHING)
+                queue.post(self, simulator.server.mailbox, _NOTHING)
             else:
-                queue.leave(self, simulator.desk.mailbox, _NOTHING)
+                queue.post_and_continue(self, simulator.server.mailbox, _NOTHING)
         else:
-            queue.bequeath(self, simulator.desk.mailbox, _READY)
+            queue.post_and_end(self, simulator.server.mailbox, _READY)
 
-    def _sleeps(self, time: float, queue: Queue) -> bool:
+    def _sleeps(self, time: float, queue: EventQueue) -> bool:
         """Sleep until a time, but only once, because it may wake a little too early; whether it sleeps."""
         self._has_slept = time > queue.now and not self._has_slept
         if self._has_slept:
             queue.sleep(self, time - queue.now)
         return self._has_slept
 
-    def hear(self, reply: Message) -> None:
+    def take_reply(self, reply: Message) -> None:
         """Take the reply of the decision component."""
         self._events = reply.events
         self._now = reply.now

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from batprotocol.simulator.batsim.state.desk import SwitchRequest
-from batprotocol.simulator.batsim.state.messages import Switched
+from batprotocol.simulator.batsim.state.messages import HostSwitched
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.inputs import Usage
 from batprotocol.simulator.progress.matrices import usage_task
-from batprotocol.simulator.queue.actor import Actor
+from batprotocol.simulator.queue.actor import SimulationActor
+from batprotocol.workloads import Usage
 
-__all__ = ["Switch"]
+__all__ = ["HostSwitch"]
 
 
-class Switch(Actor):
+class HostSwitch(SimulationActor):
     """The actor that turns one host on or off: it executes one flop in the virtual power state of the switch."""
 
     __slots__ = ("_request", "_step", "_virtual")
@@ -33,4 +33,4 @@ class Switch(Actor):
             queue.execute(self, usage_task(machine, host, Usage(0.0, 1.0)))
         elif self._step == 2:
             machine.end_switch(host, self._request.target, queue.now)
-            queue.post(self, simulator.desk.mailbox, Switched(host, self._request))
+            queue.post(self, simulator.server.mailbox, HostSwitched(host, self._request))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from batprotocol import workloads as inputs
+from batprotocol._util.steps.counting import step
 from batprotocol.model import (
     Doubles,
     ExternalEventListAndFilename,
@@ -14,9 +16,7 @@ from batprotocol.model import (
     SimulationBeginsEvent,
     WorkloadAndFilename,
 )
-from batprotocol.simulator import inputs
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.steps.counting import step
 
 __all__ = ["beginning"]
 
@@ -28,14 +28,14 @@ def beginning(simulation: Simulation) -> SimulationBeginsEvent:
     """The event with the platform and the inputs, after all submitters have started."""
     setup = simulation.setup
     speeds: dict[tuple[float, ...], Doubles] = {}
-    computing = tuple([_told_host(host, speeds) for host in setup.platform.computation_hosts])
-    storing = tuple([_told_host(host, speeds) for host in setup.platform.storage_hosts])
+    computing = tuple([_host_of_event(host, speeds) for host in setup.platform.computation_hosts])
+    storing = tuple([_host_of_event(host, speeds) for host in setup.platform.storage_hosts])
     profiles: tuple[ProfileAndId, ...] = ()
     if setup.features.forward_profiles_on_simulation_begins:
         known = simulation.profiles
         profiles = tuple(known.sent(id) for id in known.known if id not in known.unusable)
     return SimulationBeginsEvent(
-        timestamp=simulation.desk.stamp,
+        timestamp=simulation.server.stamp,
         batprotocol_version=_PROTOCOL_VERSION,
         batsim_version=_BATSIM_VERSION,
         host_number=len(computing) + len(storing),
@@ -53,7 +53,7 @@ def beginning(simulation: Simulation) -> SimulationBeginsEvent:
     )
 
 
-def _told_host(host: inputs.Host, speeds: dict[tuple[float, ...], Doubles]) -> Host:
+def _host_of_event(host: inputs.Host, speeds: dict[tuple[float, ...], Doubles]) -> Host:
     """A host of the event. Equal hosts share their values, because there may be very many of them."""
     step()
     speed = speeds.get(host.speeds)

@@ -18,9 +18,9 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.batsim.state.probes import NORMALIZED
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.inputs import Usage
 from batprotocol.simulator.progress.matrices import size
 from batprotocol.simulator.progress.placement import hosts_of
+from batprotocol.workloads import Usage
 
 __all__ = ["check_probe", "check_registration", "read_trace"]
 
@@ -44,7 +44,7 @@ def check_registration(simulation: Simulation, event: RegisterJobEvent, profile_
     if simulation.setup.has_workload(workload) and simulation.setup.has_static_job(event.job_id):
         raise simulation.refusal("register.duplicate-job", f"job {shown(event.job_id)} exists already")
     known = simulation.profiles.known.get(profile_id)
-    if profile_id in simulation.profiles.gone or (known is not None and profile_id in simulation.profiles.unusable):
+    if profile_id in simulation.profiles.dropped or (known is not None and profile_id in simulation.profiles.unusable):
         raise simulation.refusal(
             "register.profile-gone",
             f"job {shown(event.job_id)} has profile {shown(profile_id)}, which existed and is no longer accessible",

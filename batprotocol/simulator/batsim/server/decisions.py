@@ -35,18 +35,18 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.batsim.actors.calls import OneShotCall, OneShotProbe
 from batprotocol.simulator.batsim.actors.executions import Execution, Killer, execution_of
-from batprotocol.simulator.batsim.actors.orders import Order
-from batprotocol.simulator.batsim.actors.switches import Switch
+from batprotocol.simulator.batsim.actors.orders import ExecutionOrder
+from batprotocol.simulator.batsim.actors.switches import HostSwitch
 from batprotocol.simulator.batsim.server.checks import check_probe, check_registration, read_trace
 from batprotocol.simulator.batsim.server.occurrences import submitted_event
 from batprotocol.simulator.batsim.state.desk import SwitchRequest
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.probes import Probe
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.inputs import WorkloadProfile
 from batprotocol.simulator.machine.machine import intervals
 from batprotocol.simulator.progress.placement import allocation_of, hosts_of
-from batprotocol.simulator.progress.work import Walk
+from batprotocol.simulator.progress.work import ProfileWalk
+from batprotocol.workloads import WorkloadProfile
 
 __all__ = ["DECISIONS"]
 
@@ -61,11 +61,11 @@ def _job(simulation: Simulation, job_id: str) -> SimulatedJob:
 def _execute(simulation: Simulation, event: ExecuteJobEvent) -> None:
     job = _job(simulation, event.job_id)
     job.hosts, job.allocation = allocation_of(event.allocation.host_allocation)
-    order = Order(event, job.hosts, job.job.resource_request)
+    order = ExecutionOrder(event, job.hosts, job.job.resource_request)
     for given in event.profile_allocation_override or ():
         _check_some(simulation, given.host_allocation, f"profile {shown(given.profile_id)} is executed on no host")
-    job.execution = Execution(job, order, Walk(job.profile_id, simulation.profiles.find))
-    simulation.desk.todo.append(("spawn", (job.execution,)))
+    job.execution = Execution(job, order, ProfileWalk(job.profile_id, simulation.profiles.find))
+    simulation.server.todo.append(("spawn", (job.execution,)))
 
 
 def _reject(simulation: Simulation, event: RejectJobEvent) -> None:
@@ -82,8 +82,8 @@ def _kill(simulation: Simulation, event: KillJobsEvent) -> None:
             job.kill_asked = True
             jobs.append(job)
     if jobs or simulation.corrected:
-        simulation.desk.kills += 1
-        simulation.desk.todo.append(("spawn", (Killer(jobs),)))
+        simulation.server.kills += 1
+        simulation.server.todo.append(("spawn", (Killer(jobs),)))
 
 
 def _register_profile(simulation: Simulation, event: RegisterProfileEvent) -> None:
@@ -101,52 +101,52 @@ def _register_job(simulation: Simulation, event: RegisterJobEvent) -> None:
     job = SimulatedJob(event.job_id, event.job, profile_id, now, True)
     simulation.add_job(job)
     if simulation.setup.features.acknowledge_dynamic_jobs:
-        simulation.desk.stamp = now
-        simulation.desk.events.append(submitted_event(simulation, job, now))
+        simulation.server.stamp = now
+        simulation.server.events.append(submitted_event(simulation, job, now))
 
 
 def _finish_registration(simulation: Simulation, event: FinishRegistrationEvent) -> None:
-    simulation.desk.registration_is_open = False
+    simulation.server.registration_is_open = False
 
 
 def _call_me_later(simulation: Simulation, event: CallMeLaterEvent) -> None:
-    desk = simulation.desk
+    server = simulation.server
     if isinstance(event.when, OneShot):
-        desk.one_shots += 1
-        desk.todo.append(("spawn", (OneShotCall(event.call_me_later_id, event.when),)))
+        server.one_shots += 1
+        server.todo.append(("spawn", (OneShotCall(event.call_me_later_id, event.when),)))
     else:
-        desk.calls.add(event.call_me_later_id)
-        desk.todo.append(("forward", event))
+        server.calls.add(event.call_me_later_id)
+        server.todo.append(("forward", event))
 
 
 def _stop_call(simulation: Simulation, event: StopCallMeLaterEvent) -> None:
     """Batsim forwards it in any case; the actor of periodic calls ignores what does not run, at the same cost."""
-    if simulation.is_batsim or event.call_me_later_id in simulation.desk.calls:
-        simulation.desk.todo.append(("forward", event))
+    if simulation.is_batsim or event.call_me_later_id in simulation.server.calls:
+        simulation.server.todo.append(("forward", event))
 
 
 def _create_probe(simulation: Simulation, event: CreateProbeEvent) -> None:
     if isinstance(event.resources, HostResources):
         _check_some(simulation, hosts_of(event.resources.host_ids), f"probe {shown(event.probe_id)} observes no host")
-    desk, trigger = simulation.desk, event.measurement_triggering_policy
-    desk.probes.add(event.probe_id)
+    server, trigger = simulation.server, event.measurement_triggering_policy
+    server.probes.add(event.probe_id)
     if not simulation.is_batsim:
         resources = check_probe(simulation, event)
         probe = simulation.probes[event.probe_id] = Probe(event, resources, simulation.queue)
         simulation.machine.meters.append(probe)
     if isinstance(trigger, OneShot):
-        desk.todo.append(("spawn", (OneShotProbe(event.probe_id, trigger),)))
+        server.todo.append(("spawn", (OneShotProbe(event.probe_id, trigger),)))
     else:
-        desk.todo.append(("forward", event))
+        server.todo.append(("forward", event))
 
 
 def _stop_probe(simulation: Simulation, event: StopProbeEvent) -> None:
-    desk = simulation.desk
+    server = simulation.server
     probe = simulation.probes.get(event.probe_id)
     if probe is not None and isinstance(probe.event.measurement_triggering_policy, OneShot):
         simulation.end_probe(event.probe_id)
-    elif simulation.is_batsim or event.probe_id in desk.probes:
-        desk.todo.append(("forward", event))
+    elif simulation.is_batsim or event.probe_id in server.probes:
+        server.todo.append(("forward", event))
 
 
 def _known_probe(simulation: Simulation, probe_id: str) -> Probe:
@@ -160,9 +160,9 @@ def _trigger_probe(simulation: Simulation, event: TriggerProbeEvent) -> None:
     probe = _known_probe(simulation, event.probe_id)
     measured = probe.measure(simulation.queue, manually=True, force=event.force_data_emission)
     if measured is not None:
-        desk = simulation.desk
-        desk.stamp = simulation.queue.now
-        desk.events.append(msgspec.structs.replace(measured, timestamp=desk.stamp))
+        server = simulation.server
+        server.stamp = simulation.queue.now
+        server.events.append(msgspec.structs.replace(measured, timestamp=server.stamp))
 
 
 def _reset_probe(simulation: Simulation, event: ResetProbeEvent) -> None:
@@ -183,11 +183,13 @@ def _change_pstate(simulation: Simulation, event: ChangeHostsPStateEvent) -> Non
 
 
 def _set_pstates(simulation: Simulation, event: ChangeHostsPStateEvent) -> None:
-    desk, hosts, now = simulation.desk, hosts_of(event.host_ids), simulation.queue.now
+    server, hosts, now = simulation.server, hosts_of(event.host_ids), simulation.queue.now
     simulation.reports.pstates(hosts, event.pstate)
     for host in hosts:
         simulation.machine.set_pstate(host, event.pstate, now)
-    desk.events.append(HostsPStateChangedEvent(timestamp=desk.stamp, host_ids=intervals(hosts), pstate=event.pstate))
+    server.events.append(
+        HostsPStateChangedEvent(timestamp=server.stamp, host_ids=intervals(hosts), pstate=event.pstate)
+    )
 
 
 def _turn_on_off(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
@@ -195,7 +197,7 @@ def _turn_on_off(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
 
 
 def _start_switches(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
-    desk, machine = simulation.desk, simulation.machine
+    server, machine = simulation.server, simulation.machine
     hosts, now = hosts_of(event.host_ids), simulation.queue.now
     for host in hosts:
         found = machine.power[host].obstacle(event.state)
@@ -203,12 +205,12 @@ def _start_switches(simulation: Simulation, event: TurnOnOffHostsEvent) -> None:
             raise simulation.refusal(found[0], f"host {host} is {found[1]}")
     request = SwitchRequest(hosts, intervals(hosts), event.state)
     turns_off = machine.hosts[hosts[0]].sleep_state(event.state) is not None
-    switches = [Switch(host, request, machine.begin_switch(host, event.state, now)) for host in hosts]
-    desk.switching += 1
+    switches = [HostSwitch(host, request, machine.begin_switch(host, event.state, now)) for host in hosts]
+    server.switching += 1
     simulation.reports.switches(len(hosts))
     simulation.reports.pstates(hosts, -2 if turns_off else -1)
     simulation.reports.states()
-    desk.todo.append(("spawn", switches))
+    server.todo.append(("spawn", switches))
 
 
 def _stop(simulation: Simulation, event: ForceSimulationStopEvent) -> None:
@@ -222,7 +224,7 @@ def _stop(simulation: Simulation, event: ForceSimulationStopEvent) -> None:
         if execution is not None:
             execution.stop(simulation)
             job.execution = None
-    simulation.desk.end()
+    simulation.server.end()
 
 
 DECISIONS: dict[type, Any] = {

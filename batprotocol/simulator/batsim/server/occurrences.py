@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import (
     AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,
@@ -27,46 +28,45 @@ from batprotocol.simulator.batsim.state.messages import (
     AllEventsInjected,
     AllJobsSubmitted,
     CallDue,
-    Greeting,
+    CallStopped,
+    CallsTriggered,
+    EmptyReply,
+    EventsOccurred,
+    HostSwitched,
     JobEnded,
     JobsKilled,
-    Nothing,
-    Occurred,
-    Ready,
-    Stopped,
-    Submitted,
-    Switched,
-    Triggered,
+    JobsSubmitted,
+    ReplyDelivered,
+    SubmitterStarted,
 )
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.steps.counting import step
 
 __all__ = ["OCCURRENCES", "submitted_event"]
 
 
-def _greeting(simulation: Simulation, message: Greeting) -> None:
-    desk = simulation.desk
-    desk.greetings_due -= 1
-    if desk.greetings_due == 0 and not simulation.setup.at_once:  # all submitters have started
-        desk.events.append(beginning(simulation))
+def _submitter_started(simulation: Simulation, message: SubmitterStarted) -> None:
+    server = simulation.server
+    server.submitters_starting -= 1
+    if server.submitters_starting == 0 and not simulation.setup.at_once:  # all submitters have started
+        server.events.append(beginning(simulation))
 
 
-def _ready(simulation: Simulation, message: Ready) -> None:
-    simulation.desk.is_ready = True
+def _ready(simulation: Simulation, message: ReplyDelivered) -> None:
+    simulation.server.is_ready = True
 
 
-def _nothing(simulation: Simulation, message: Nothing) -> None:
+def _nothing(simulation: Simulation, message: EmptyReply) -> None:
     """Do nothing."""
 
 
-def _submitted(simulation: Simulation, message: Submitted) -> None:
-    desk = simulation.desk
-    now = desk.stamp = simulation.queue.now
+def _submitted(simulation: Simulation, message: JobsSubmitted) -> None:
+    server = simulation.server
+    now = server.stamp = simulation.queue.now
     for time, id, job in message.jobs:
         step()
         known = SimulatedJob(id, job, job.profile_id, time, False)
         simulation.add_job(known)
-        desk.events.append(submitted_event(simulation, known, now))
+        server.events.append(submitted_event(simulation, known, now))
 
 
 def submitted_event(simulation: Simulation, known: SimulatedJob, now: float) -> JobSubmittedEvent:
@@ -94,58 +94,58 @@ def submitted_event(simulation: Simulation, known: SimulatedJob, now: float) -> 
 
 
 def _all_submitted(simulation: Simulation, message: AllJobsSubmitted) -> None:
-    desk = simulation.desk
-    desk.workloads_left -= 1
-    if desk.workloads_left == 0:
-        desk.stamp = simulation.queue.now
-        desk.events.append(AllStaticJobsHaveBeenSubmittedEvent(timestamp=desk.stamp))
+    server = simulation.server
+    server.workloads_left -= 1
+    if server.workloads_left == 0:
+        server.stamp = simulation.queue.now
+        server.events.append(AllStaticJobsHaveBeenSubmittedEvent(timestamp=server.stamp))
 
 
-def _occurred(simulation: Simulation, message: Occurred) -> None:
-    desk = simulation.desk
+def _occurred(simulation: Simulation, message: EventsOccurred) -> None:
+    server = simulation.server
     for event in message.events:
         step()
-        desk.events.append(
+        server.events.append(
             ExternalEventOccurredEvent(
-                timestamp=desk.stamp, id=event.id, external_event=GenericExternalEvent(event.data)
+                timestamp=server.stamp, id=event.id, external_event=GenericExternalEvent(event.data)
             )
         )
 
 
 def _all_injected(simulation: Simulation, message: AllEventsInjected) -> None:
-    desk = simulation.desk
-    desk.lists_left -= 1
-    if desk.lists_left == 0:
-        desk.stamp = simulation.queue.now
-        desk.events.append(AllStaticExternalEventsHaveBeenInjectedEvent(timestamp=desk.stamp))
+    server = simulation.server
+    server.lists_left -= 1
+    if server.lists_left == 0:
+        server.stamp = simulation.queue.now
+        server.events.append(AllStaticExternalEventsHaveBeenInjectedEvent(timestamp=server.stamp))
 
 
 def _job_ended(simulation: Simulation, message: JobEnded) -> None:
-    now = simulation.desk.stamp = simulation.queue.now
+    now = simulation.server.stamp = simulation.queue.now
     _complete(simulation, message.job, now)
 
 
 def _complete(simulation: Simulation, job: SimulatedJob, now: float) -> None:
     assert job.final_state is not None, "it has ended"
-    simulation.desk.events.append(
+    simulation.server.events.append(
         JobCompletedEvent(timestamp=now, job_id=job.id, state=job.final_state, return_code=job.return_code)
     )
     simulation.finish_job(job)
 
 
 def _jobs_killed(simulation: Simulation, message: JobsKilled) -> None:
-    desk = simulation.desk
-    desk.kills -= 1
+    server = simulation.server
+    server.kills -= 1
     killed = [job for job in message.jobs if job.final_state is FinalJobState.COMPLETED_KILLED]
     for job in killed:
-        desk.stamp = simulation.queue.now
-        _complete(simulation, job, desk.stamp)
+        server.stamp = simulation.queue.now
+        _complete(simulation, job, server.stamp)
     profiles = None
     if simulation.setup.features.forward_profiles_on_jobs_killed:
         profiles = tuple(simulation.profiles.sent(id) for id in dict.fromkeys(job.profile_id for job in killed)) or None
-    desk.events.append(
+    server.events.append(
         JobsKilledEvent(
-            timestamp=desk.stamp,
+            timestamp=server.stamp,
             job_ids=tuple(job.id for job in message.jobs),
             progresses=tuple(sorted(message.progresses, key=_job_id)),
             profiles=profiles,
@@ -158,34 +158,34 @@ def _job_id(progress: JobAndProgress) -> str:
 
 
 def _call_due(simulation: Simulation, message: CallDue) -> None:
-    desk = simulation.desk
-    desk.stamp = simulation.queue.now
-    desk.one_shots -= 1
-    desk.events.append(RequestedCallEvent(timestamp=desk.stamp, call_me_later_id=message.call_me_later_id))
+    server = simulation.server
+    server.stamp = simulation.queue.now
+    server.one_shots -= 1
+    server.events.append(RequestedCallEvent(timestamp=server.stamp, call_me_later_id=message.call_me_later_id))
 
 
-def _triggered(simulation: Simulation, message: Triggered) -> None:
-    desk = simulation.desk
-    now = desk.stamp = simulation.queue.now
+def _triggered(simulation: Simulation, message: CallsTriggered) -> None:
+    server = simulation.server
+    now = server.stamp = simulation.queue.now
     for id, is_last in message.calls:
-        desk.events.append(RequestedCallEvent(timestamp=now, call_me_later_id=id, last_periodic_call=is_last))
+        server.events.append(RequestedCallEvent(timestamp=now, call_me_later_id=id, last_periodic_call=is_last))
         if is_last:
-            desk.calls.discard(id)
+            server.calls.discard(id)
     for id, event, is_last in message.data:
         if event is not None:
-            desk.events.append(msgspec.structs.replace(event, timestamp=now))
+            server.events.append(msgspec.structs.replace(event, timestamp=now))
         if is_last:
             simulation.end_probe(id)
 
 
-def _stopped(simulation: Simulation, message: Stopped) -> None:
+def _stopped(simulation: Simulation, message: CallStopped) -> None:
     if message.is_probe:
         simulation.end_probe(message.id)
     else:
-        simulation.desk.calls.discard(message.id)
+        simulation.server.calls.discard(message.id)
 
 
-def _switched(simulation: Simulation, message: Switched) -> None:
+def _switched(simulation: Simulation, message: HostSwitched) -> None:
     request, pstate = message.request, simulation.machine.power[message.host].pstate
     if pstate != request.target and not simulation.corrected:
         text = f"host {message.host} was switched to power state {request.target}, and then changed to {pstate}"
@@ -193,31 +193,31 @@ def _switched(simulation: Simulation, message: Switched) -> None:
     request.left -= 1
     if request.left:
         return
-    desk = simulation.desk
-    desk.switching -= 1
+    server = simulation.server
+    server.switching -= 1
     simulation.reports.pstates(request.hosts, request.target)
-    simulation.read_energy(_tell_switched, request)
+    simulation.read_energy(_report_switched, request)
 
 
-def _tell_switched(simulation: Simulation, request: SwitchRequest) -> None:
-    desk = simulation.desk
+def _report_switched(simulation: Simulation, request: SwitchRequest) -> None:
+    server = simulation.server
     simulation.reports.states()
-    desk.events.append(HostsTurnedOnOffEvent(timestamp=desk.stamp, host_ids=request.text, state=request.target))
+    server.events.append(HostsTurnedOnOffEvent(timestamp=server.stamp, host_ids=request.text, state=request.target))
 
 
 OCCURRENCES: dict[type, Any] = {
-    Greeting: _greeting,
-    Ready: _ready,
-    Nothing: _nothing,
-    Submitted: _submitted,
+    SubmitterStarted: _submitter_started,
+    ReplyDelivered: _ready,
+    EmptyReply: _nothing,
+    JobsSubmitted: _submitted,
     AllJobsSubmitted: _all_submitted,
-    Occurred: _occurred,
+    EventsOccurred: _occurred,
     AllEventsInjected: _all_injected,
     JobEnded: _job_ended,
     JobsKilled: _jobs_killed,
     CallDue: _call_due,
-    Triggered: _triggered,
-    Stopped: _stopped,
-    Switched: _switched,
+    CallsTriggered: _triggered,
+    CallStopped: _stopped,
+    HostSwitched: _switched,
 }
 """The server's function for each type of message of the simulation's own actors."""

@@ -16,9 +16,9 @@ from batprotocol.simulator.batsim.server.beginning import beginning
 from batprotocol.simulator.batsim.server.decisions import DECISIONS
 from batprotocol.simulator.batsim.server.occurrences import OCCURRENCES
 from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.queue.actor import Actor
+from batprotocol.simulator.queue.actor import SimulationActor
 
-__all__ = ["Server"]
+__all__ = ["BatsimServer"]
 
 _HANDLERS: Final[dict[type, Any]] = {**OCCURRENCES, **DECISIONS}
 
@@ -28,8 +28,8 @@ _GOING_ON: Final = 2
 _LOOKING: Final = 3
 
 
-class Server(Actor):
-    """The server of this module. Its data is on the simulation's desk."""
+class BatsimServer(SimulationActor):
+    """The server of this module. Its state is in `Simulation.server`."""
 
     __slots__ = ("_step",)
 
@@ -38,39 +38,39 @@ class Server(Actor):
         self._step = _STARTING
 
     def run(self, simulator: Simulation) -> None:
-        step, desk = self._step, simulator.desk
+        step, server = self._step, simulator.server
         if step == _HANDLING:
             message, self.message = self.message, None
             self._step = _GOING_ON
             _HANDLERS[type(message)](simulator, message)
         elif step == _STARTING:
             self._step = _GOING_ON
-            desk.todo.append(("spawn", (PeriodicActor(),)))
-            if simulator.setup.at_once or not desk.greetings_due:
-                desk.events.append(beginning(simulator))
-        todo = desk.todo
+            server.todo.append(("spawn", (PeriodicActor(),)))
+            if simulator.setup.at_once or not server.submitters_starting:
+                server.events.append(beginning(simulator))
+        todo = server.todo
         while todo:
             if self._do(simulator, *todo.popleft()):
                 return
-        if desk.is_ending:
-            self._say_the_end(simulator)
+        if server.is_ending:
+            self._send_end(simulator)
             return
         at_once = simulator.setup.at_once
-        if desk.is_ready and self._step == _GOING_ON and not at_once:
+        if server.is_ready and self._step == _GOING_ON and not at_once:
             self._step = _LOOKING
             simulator.queue.call(self)  # to find its own mailbox
             return
-        if desk.is_ready:
-            nobody_waits = not desk.mailbox.inbox and not desk.greetings_due
-            if desk.events and (nobody_waits or at_once):
-                self._tell(simulator)
+        if server.is_ready:
+            nobody_waits = not server.mailbox.inbox and not server.submitters_starting
+            if server.events and (nobody_waits or at_once):
+                self._send_events(simulator)
                 return
-            if nobody_waits and desk.is_done():
-                desk.end()
+            if nobody_waits and server.is_done():
+                server.end()
                 self._do(simulator, *todo.popleft())
                 return
         self._step = _HANDLING
-        simulator.queue.receive(self, desk.mailbox)
+        simulator.queue.receive(self, server.mailbox)
 
     def _do(self, simulator: Simulation, kind: str, argument: Any) -> bool:
         """Do something that may take simulated time; whether it does."""
@@ -86,7 +86,7 @@ class Server(Actor):
             function(simulator, about)
             return False
         elif simulator.periodic_is_posting and simulator.corrected:
-            queue.leave(self, simulator.periodic_mailbox, argument)
+            queue.post_and_continue(self, simulator.periodic_mailbox, argument)
         else:
             if simulator.periodic_is_posting:  # each waits for the other to receive
                 what = type(argument).__name__.removesuffix("Event")
@@ -95,18 +95,18 @@ class Server(Actor):
             queue.post(self, simulator.periodic_mailbox, argument)
         return True
 
-    def _tell(self, simulator: Simulation) -> None:
+    def _send_events(self, simulator: Simulation) -> None:
         """Send the events to the decision component."""
-        now, desk = simulator.queue.now, simulator.desk
-        desk.stamp = now
-        message = Message(now, tuple(desk.events))
-        desk.events = []
-        desk.is_ready = False
+        now, server = simulator.queue.now, simulator.server
+        server.stamp = now
+        message = Message(now, tuple(server.events))
+        server.events = []
+        server.is_ready = False
         simulator.forget_ended()
         simulator.queue.spawn(self, (Injector(message),))
 
-    def _say_the_end(self, simulator: Simulation) -> None:
-        simulator.desk.is_ready = False
+    def _send_end(self, simulator: Simulation) -> None:
+        simulator.server.is_ready = False
         now = simulator.queue.now
         simulator.is_ending = True
         message = Message(now, (SimulationEndsEvent(timestamp=now),))

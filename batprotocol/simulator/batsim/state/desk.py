@@ -1,4 +1,4 @@
-"""The server's desk: events for the next message, the remaining steps of the current one, and counters."""
+"""The state of the server: events for the next message, the remaining steps of the current one, and counters."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from mypy_extensions import mypyc_attr
 
 from batprotocol.model import Event
-from batprotocol.simulator.batsim.state.messages import Die
+from batprotocol.simulator.batsim.state.messages import EndPeriodicCalls
 from batprotocol.simulator.queue.actor import Mailbox
 
-__all__ = ["Desk", "SwitchRequest"]
+__all__ = ["ServerState", "SwitchRequest"]
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -35,8 +35,8 @@ class SwitchRequest:
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Desk:
-    """The server's desk.
+class ServerState:
+    """The state of the server.
 
     Args:
         workloads: the number of workloads.
@@ -48,7 +48,7 @@ class Desk:
         events: the events of the next message.
         stamp: the time of events that do not set it.
         todo: the remaining steps of the current message. The server waits once in each.
-        greetings_due: the number of submitters that have not started yet.
+        submitters_starting: the number of submitters that have not started yet.
         workloads_left: the number of workloads with remaining jobs.
         lists_left: the number of lists with remaining external events.
         unfinished: the number of jobs that have neither ended nor been rejected.
@@ -65,7 +65,6 @@ class Desk:
     __slots__ = (
         "calls",
         "events",
-        "greetings_due",
         "is_ending",
         "is_ready",
         "kills",
@@ -75,6 +74,7 @@ class Desk:
         "probes",
         "registration_is_open",
         "stamp",
+        "submitters_starting",
         "switching",
         "todo",
         "unfinished",
@@ -86,7 +86,7 @@ class Desk:
         self.events: list[Event] = []
         self.stamp = 0.0
         self.todo: deque[tuple[str, Any]] = deque()
-        self.greetings_due = workloads + lists
+        self.submitters_starting = workloads + lists
         self.workloads_left = workloads
         self.lists_left = lists
         self.unfinished = 0
@@ -117,5 +117,5 @@ class Desk:
         """Let only the end follow."""
         self.events = []
         self.todo.clear()
-        self.todo.append(("forward", Die()))
+        self.todo.append(("forward", EndPeriodicCalls()))
         self.is_ending = True

@@ -5,12 +5,12 @@ from __future__ import annotations
 from mypy_extensions import mypyc_attr
 
 from batprotocol.model import FinalJobState, Job
+from batprotocol.results import JobRow
+from batprotocol.results.extended import difference, total
+from batprotocol.results.precise import Precise
 from batprotocol.simulator.batsim.state.reports import Reports
-from batprotocol.simulator.queue.actor import Actor
-from batprotocol.simulator.queue.exact import Queue
-from batprotocol.simulator.results import JobRow
-from batprotocol.simulator.results.extended import difference, total
-from batprotocol.simulator.results.precise import Precise
+from batprotocol.simulator.queue.actor import SimulationActor
+from batprotocol.simulator.queue.exact import EventQueue
 
 __all__ = ["SimulatedJob"]
 
@@ -60,7 +60,7 @@ class SimulatedJob:
         self.profile_id = profile_id
         self.submission_time = submission_time
         self.is_registered = is_registered
-        self.execution: Actor | None = None
+        self.execution: SimulationActor | None = None
         self.kill_asked = False
         self.starting_time = 0.0
         self.runtime = (0.0, 0.0)
@@ -97,7 +97,7 @@ class SimulatedJob:
         reports.energy("e")
         reports.last_end()
 
-    def read(self, queue: Queue, actor: Actor) -> bool:
+    def read(self, queue: EventQueue, actor: SimulationActor) -> bool:
         """Read the energy of all hosts, if energy is measured, its own first; whether the actor must wait for it."""
         if not queue.machine.has_energy:
             return False

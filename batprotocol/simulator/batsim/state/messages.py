@@ -8,37 +8,37 @@ import msgspec
 
 from batprotocol.model import JobAndProgress, ProbeDataEmittedEvent
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
-from batprotocol.simulator.inputs import Submission, TimedEvent
+from batprotocol.workloads import Submission, TimedEvent
 
 __all__ = [
     "AllEventsInjected",
     "AllJobsSubmitted",
     "CallDue",
-    "Die",
-    "Greeting",
+    "CallStopped",
+    "CallsTriggered",
+    "EmptyReply",
+    "EndPeriodicCalls",
+    "EventsOccurred",
+    "HostSwitched",
     "JobEnded",
     "JobsKilled",
-    "Nothing",
-    "Occurred",
-    "Ready",
-    "Stopped",
-    "Submitted",
-    "Switched",
-    "Triggered",
+    "JobsSubmitted",
+    "ReplyDelivered",
+    "SubmitterStarted",
 ]
 
 
-class Greeting(msgspec.Struct, frozen=True):
+class SubmitterStarted(msgspec.Struct, frozen=True):
     """A submitter has started."""
 
 
-class Submitted(msgspec.Struct, frozen=True):
+class JobsSubmitted(msgspec.Struct, frozen=True):
     """Jobs of a workload are submitted together."""
 
     jobs: list[Submission]
 
 
-class Occurred(msgspec.Struct, frozen=True):
+class EventsOccurred(msgspec.Struct, frozen=True):
     """External events of a list occur together."""
 
     events: list[TimedEvent]
@@ -52,11 +52,11 @@ class AllEventsInjected(msgspec.Struct, frozen=True):
     """A list has no more external events."""
 
 
-class Ready(msgspec.Struct, frozen=True):
+class ReplyDelivered(msgspec.Struct, frozen=True):
     """All decisions of the last reply have been delivered."""
 
 
-class Nothing(msgspec.Struct, frozen=True):
+class EmptyReply(msgspec.Struct, frozen=True):
     """The last reply has no decision. Schedulers with the text protocol state this explicitly."""
 
 
@@ -79,26 +79,26 @@ class CallDue(msgspec.Struct, frozen=True):
     call_me_later_id: str
 
 
-class Triggered(msgspec.Struct, frozen=True):
+class CallsTriggered(msgspec.Struct, frozen=True):
     """Periodic calls and probes are due."""
 
     calls: list[tuple[str, bool]]
     data: list[tuple[str, ProbeDataEmittedEvent | None, bool]]
 
 
-class Stopped(msgspec.Struct, frozen=True):
+class CallStopped(msgspec.Struct, frozen=True):
     """A periodic call or probe has been stopped."""
 
     id: str
     is_probe: bool
 
 
-class Switched(msgspec.Struct, frozen=True):
+class HostSwitched(msgspec.Struct, frozen=True):
     """A host has been turned on or off."""
 
     host: int
     request: Any
 
 
-class Die(msgspec.Struct, frozen=True):
+class EndPeriodicCalls(msgspec.Struct, frozen=True):
     """The last message to the periodic actor."""

@@ -37,9 +37,9 @@ from batprotocol.model import (
     ThresholdFilteringFunction,
     VectorialProbeData,
 )
-from batprotocol.simulator.machine.machine import Machine, intervals
+from batprotocol.simulator.machine.machine import SimulatedMachine, intervals
 from batprotocol.simulator.progress.placement import hosts_of
-from batprotocol.simulator.queue.exact import Queue
+from batprotocol.simulator.queue.exact import EventQueue
 
 __all__ = ["NORMALIZED", "Probe", "joules", "read_for"]
 
@@ -63,10 +63,10 @@ def read_for(probe: CreateProbeEvent) -> tuple[int, ...]:
     return hosts_of(probe.resources.host_ids)
 
 
-def joules(probe: CreateProbeEvent, machine: Machine) -> ProbeDataEmittedEvent:
+def joules(probe: CreateProbeEvent, machine: SimulatedMachine) -> ProbeDataEmittedEvent:
     """The energy that hosts have consumed since time 0, after it was read."""
     data = _over_resources(probe, [machine.energy[host] for host in read_for(probe)])
-    return ProbeDataEmittedEvent(probe_id=probe.probe_id, resources=_told(probe), data=data)
+    return ProbeDataEmittedEvent(probe_id=probe.probe_id, resources=_observed_resources(probe), data=data)
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -94,7 +94,7 @@ class Probe:
         "event",
     )
 
-    def __init__(self, event: CreateProbeEvent, resources: list[int], queue: Queue) -> None:
+    def __init__(self, event: CreateProbeEvent, resources: list[int], queue: EventQueue) -> None:
         queue.settle()
         self.event = event
         self._resources = resources
@@ -116,7 +116,7 @@ class Probe:
         accumulation = self._accumulation
         return accumulation is not None and accumulation.cumulative_function == CumulativeFunction.Sum
 
-    def advance(self, machine: Machine, now: float) -> None:
+    def advance(self, machine: SimulatedMachine, now: float) -> None:
         """Accumulate the values up to now, before the state of the machine changes."""
         accumulation = self._accumulation
         if accumulation is None:
@@ -135,7 +135,9 @@ class Probe:
         self._accumulated = [value] * len(self._resources)
         self._since = now
 
-    def measure(self, queue: Queue, *, manually: bool = False, force: bool = False) -> ProbeDataEmittedEvent | None:
+    def measure(
+        self, queue: EventQueue, *, manually: bool = False, force: bool = False
+    ) -> ProbeDataEmittedEvent | None:
         """Take a measure now; None if it does not pass the filter."""
         machine, now = queue.machine, queue.now
         queue.settle()
@@ -150,7 +152,7 @@ class Probe:
             self.reset(accumulation.reset_mode.new_value, now)
         return ProbeDataEmittedEvent(
             probe_id=self.event.probe_id,
-            resources=_told(self.event),
+            resources=_observed_resources(self.event),
             metrics=self.event.metrics,
             data=data,
             manually_triggered=manually,
@@ -158,7 +160,7 @@ class Probe:
             nb_triggered=self._triggered,
         )
 
-    def _measured(self, machine: Machine, now: float) -> list[float]:
+    def _measured(self, machine: SimulatedMachine, now: float) -> list[float]:
         accumulation = self._accumulation
         if accumulation is None:
             return [self._value(machine, resource) for resource in self._resources]
@@ -188,7 +190,7 @@ class Probe:
         compares = _COMPARED[policy.operator]
         return any(compares(value, policy.threshold) for value in values)
 
-    def _value(self, machine: Machine, resource: int) -> float:
+    def _value(self, machine: SimulatedMachine, resource: int) -> float:
         metrics = self.event.metrics
         if metrics == Metrics.Power:
             return machine.watts(resource)
@@ -196,7 +198,7 @@ class Probe:
         return load / machine.actions.capacity(resource) if metrics in NORMALIZED else load
 
 
-def _told(event: CreateProbeEvent) -> Resources:
+def _observed_resources(event: CreateProbeEvent) -> Resources:
     """The resources that a probe observes, with host sets in Batsim's form."""
     resources = event.resources
     if isinstance(resources, HostResources) and not read_hosts(resources.host_ids).ascending:

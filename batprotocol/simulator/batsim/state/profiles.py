@@ -6,6 +6,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol._util.steps.counting import step
 from batprotocol.model import (
     ParallelTaskMergeCompositionProfile,
     Profile,
@@ -14,8 +15,7 @@ from batprotocol.model import (
 )
 from batprotocol.model.profiles import ForkJoinCompositionProfile
 from batprotocol.simulator.batsim.state.rules import Refusals
-from batprotocol.simulator.inputs import WorkloadProfile
-from batprotocol.steps.counting import step
+from batprotocol.workloads import WorkloadProfile
 
 __all__ = ["Profiles", "has_parts"]
 
@@ -36,16 +36,16 @@ class Profiles:
 
     Attributes:
         known: all profiles by full name.
-        gone: the names of the profiles that can no longer be used.
+        dropped: the names of the profiles that can no longer be used.
         unusable: the names of the profiles that Batsim drops at the start, because no job uses them.
     """
 
-    __slots__ = ("_refusals", "gone", "known", "unusable")
+    __slots__ = ("_refusals", "dropped", "known", "unusable")
 
     def __init__(self, refusals: Refusals) -> None:
         self._refusals = refusals
         self.known: dict[str, WorkloadProfile] = {}
-        self.gone: set[str] = set()
+        self.dropped: set[str] = set()
         self.unusable: set[str] = set()
 
     def find(self, profile_id: str) -> WorkloadProfile:
@@ -71,9 +71,9 @@ class Profiles:
         known = self.find(profile_id)
         return ProfileAndId(profile_id, known.profile, known.extra_data)
 
-    def lose(self, profile_id: str, job_id: str) -> None:
+    def drop(self, profile_id: str, job_id: str) -> None:
         """Drop the profile of a job that has ended, and its parts."""
-        if profile_id in self.gone:
+        if profile_id in self.dropped:
             return
         workload = profile_id.partition("!")[0]
         tree = self.tree(profile_id)
@@ -81,4 +81,4 @@ class Profiles:
         if strange is not None:
             text = f"profile {profile_id!r} of job {job_id!r} is composed of {strange!r}, of another workload"
             raise self._refusals.refusal("profile.other-workload", text)
-        self.gone.update(tree)
+        self.dropped.update(tree)

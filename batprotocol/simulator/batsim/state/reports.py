@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from mypy_extensions import mypyc_attr
 
 from batprotocol.model import HostState
-from batprotocol.simulator.machine.machine import Machine
-from batprotocol.simulator.queue.exact import Queue
-from batprotocol.simulator.results import EnergyRow, Observer, Observers, Totals
-from batprotocol.simulator.results.extended import difference, quotient, total
-from batprotocol.simulator.results.precise import Precise
+from batprotocol.results import EnergyRow, Observer, Observers, Totals
+from batprotocol.results.extended import difference, quotient, total
+from batprotocol.results.precise import Precise
+from batprotocol.simulator.machine.machine import SimulatedMachine
+from batprotocol.simulator.queue.exact import EventQueue
 
 __all__ = ["Reports"]
 
@@ -39,7 +39,7 @@ class Reports:
         "queue",
     )
 
-    def __init__(self, observer: Observer | None, queue: Queue, machine: Machine) -> None:
+    def __init__(self, observer: Observer | None, queue: EventQueue, machine: SimulatedMachine) -> None:
         self.observer = observer
         self.queue = queue
         self.machine = machine

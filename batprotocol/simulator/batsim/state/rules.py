@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal
 from batprotocol.conversation import RULES, Rule, Violation
 from batprotocol.errors import RuleViolation
 
-__all__ = ["SIMULATOR_RULES", "Refusal", "Refusals"]
+__all__ = ["SIMULATOR_RULES", "Refusals", "SimulatorViolation"]
 
 _ALL: Final = (
     Rule(
@@ -122,7 +122,7 @@ SIMULATOR_RULES: Final[Mapping[str, Rule]] = {rule.id: rule for rule in _ALL}
 """The rules by id. The simulator also uses those of `batprotocol.conversation.RULES`."""
 
 
-class Refusal(Violation, frozen=True):
+class SimulatorViolation(Violation, frozen=True):
     """A rule that was broken, found by the simulator."""
 
     RULES: ClassVar[Mapping[str, Rule]] = {**RULES, **SIMULATOR_RULES}
@@ -140,4 +140,4 @@ class Refusals:
 
     def refusal(self, rule: str, text: str, severity: Literal["error", "deadlock"] = "error") -> RuleViolation:
         """The exception for this rule."""
-        return RuleViolation([Refusal(self.number + 1, "", rule, severity, text)])
+        return RuleViolation([SimulatorViolation(self.number + 1, "", rule, severity, text)])

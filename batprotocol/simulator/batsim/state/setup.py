@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from mypy_extensions import mypyc_attr
 
 from batprotocol.model import EDCRequestedSimulationFeatures
-from batprotocol.simulator.inputs import ExternalEventList, Platform, Workload
-from batprotocol.simulator.inputs.traces import TraceReader, read_traces
+from batprotocol.workloads import ExternalEventList, Platform, Workload
+from batprotocol.workloads.traces import TraceReader, read_traces
 
 __all__ = ["Setup"]
 

@@ -11,17 +11,17 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.errors import RuleViolation
 from batprotocol.model import Message
-from batprotocol.simulator.batsim.state.desk import Desk
+from batprotocol.results import Observer
+from batprotocol.simulator.batsim.state.desk import ServerState
 from batprotocol.simulator.batsim.state.jobs import SimulatedJob
 from batprotocol.simulator.batsim.state.probes import Probe
 from batprotocol.simulator.batsim.state.profiles import Profiles
 from batprotocol.simulator.batsim.state.reports import Reports
 from batprotocol.simulator.batsim.state.rules import Refusals
 from batprotocol.simulator.batsim.state.setup import Setup
-from batprotocol.simulator.machine.machine import Machine
-from batprotocol.simulator.queue.actor import Actor, Mailbox
-from batprotocol.simulator.queue.exact import Queue
-from batprotocol.simulator.results import Observer
+from batprotocol.simulator.machine.machine import SimulatedMachine
+from batprotocol.simulator.queue.actor import Mailbox, SimulationActor
+from batprotocol.simulator.queue.exact import EventQueue
 
 __all__ = ["Listener", "Simulation"]
 
@@ -29,13 +29,13 @@ _logger: Final = logging.getLogger("batprotocol.simulator")
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Listener(Actor):
+class Listener(SimulationActor):
     """An actor that has sent a message to the decision component, and waits for the reply."""
 
     __slots__ = ()
 
     @abstractmethod
-    def hear(self, reply: Message) -> None:
+    def take_reply(self, reply: Message) -> None:
         """Take the reply of the decision component."""
 
 
@@ -50,7 +50,7 @@ class Simulation:
 
     Attributes:
         machine: hosts and links.
-        desk: the data of the server.
+        server: the state of the server.
         periodic_mailbox: the mailbox of the actor of periodic calls and probes.
         periodic_is_posting: whether this actor waits for the server to receive its message.
         refusals: creates the exceptions for decisions that cannot be carried out.
@@ -58,7 +58,7 @@ class Simulation:
         probes: the probes that only the rule set "protocol" has, by id.
         jobs: the jobs from their submission until their end was reported, by full name.
         reports: the reports to the observer.
-        has_spoken: whether there is a message for the decision component.
+        has_message: whether there is a message for the decision component.
         is_ending: whether this message is the last one.
     """
 
@@ -67,8 +67,7 @@ class Simulation:
         "_listener",
         "_message",
         "corrected",
-        "desk",
-        "has_spoken",
+        "has_message",
         "is_batsim",
         "is_ending",
         "jobs",
@@ -80,16 +79,17 @@ class Simulation:
         "queue",
         "refusals",
         "reports",
+        "server",
         "setup",
     )
 
-    def __init__(self, setup: Setup, queue: Queue, observer: Observer | None) -> None:
+    def __init__(self, setup: Setup, queue: EventQueue, observer: Observer | None) -> None:
         self.setup = setup
         self.queue = queue
-        self.machine: Machine = queue.machine
+        self.machine: SimulatedMachine = queue.machine
         self.corrected = setup.corrected
         self.is_batsim = setup.is_batsim
-        self.desk = Desk(len(setup.workloads), len(setup.event_lists), setup.features.dynamic_registration)
+        self.server = ServerState(len(setup.workloads), len(setup.event_lists), setup.features.dynamic_registration)
         self.periodic_mailbox = Mailbox()
         self.periodic_is_posting = False
         self.refusals = Refusals()
@@ -97,7 +97,7 @@ class Simulation:
         self.probes: dict[str, Probe] = {}
         self.jobs: dict[str, SimulatedJob] = {}
         self.reports = Reports(observer, queue, self.machine)
-        self.has_spoken = False
+        self.has_message = False
         self.is_ending = False
         self._message: Message | None = None
         self._listener: Listener | None = None
@@ -105,33 +105,33 @@ class Simulation:
 
     # Turns
 
-    def speak(self, message: Message, listener: Listener) -> None:
+    def send(self, message: Message, listener: Listener) -> None:
         """Send a message to the decision component. The reply goes to this listener."""
         self._message = message
         self._listener = listener
-        self.has_spoken = True
+        self.has_message = True
         self.refusals.number += 2
 
-    def go_on(self, reply: Message | None = None) -> Message | None:
+    def next_message(self, reply: Message | None = None) -> Message | None:
         """The next message for the decision component, or None if no more events can happen."""
-        self.has_spoken = False
+        self.has_message = False
         listener, self._listener = self._listener, None
         if reply is not None and listener is not None:
-            listener.hear(reply)
+            listener.take_reply(reply)
             listener.run(self)
         if not self.queue.run(self):
             return None
         message, self._message = self._message, None
         return message
 
-    def why_stuck(self) -> RuleViolation:
+    def deadlock(self) -> RuleViolation:
         """The exception for a simulation in which no more events can happen."""
         waiting = [job.id for job in self.jobs.values() if job.final_state is None]
         rule = "simulation.stuck-jobs"
         if waiting:
             many = "1 job waits" if len(waiting) == 1 else f"{len(waiting)} jobs wait"
             text = f"nothing can happen any more, and {many}: {', '.join(waiting[:3])}"
-        elif self.desk.registration_is_open:
+        elif self.server.registration_is_open:
             rule, text = "simulation.stuck-registration", "nothing can happen any more, and registration is open"
         elif self.jobs:
             text = f"nothing can happen any more, and nothing reports the end of {', '.join(list(self.jobs)[:3])}"
@@ -146,8 +146,8 @@ class Simulation:
     def read_energy(self, then: Callable[[Any, Any], None], argument: Any) -> None:
         """Let the server read and report the energy of all hosts, if it is measured, and then call a function."""
         if self.machine.has_energy:
-            self.desk.todo.append(("read", range(len(self.machine.hosts))))
-        self.desk.todo.append(("do", (then, argument)))
+            self.server.todo.append(("read", range(len(self.machine.hosts))))
+        self.server.todo.append(("do", (then, argument)))
 
     def warn(self, what: str, instead: str) -> None:
         """Log a warning: a mistake of Batsim will lose something, or wait without end."""
@@ -160,11 +160,11 @@ class Simulation:
     def add_job(self, job: SimulatedJob) -> None:
         """Add a job."""
         self.jobs[job.id] = job
-        self.desk.unfinished += 1
+        self.server.unfinished += 1
 
     def finish_job(self, job: SimulatedJob) -> None:
         """Note that a job has ended or was rejected. It is dropped when this has been reported."""
-        self.desk.unfinished -= 1
+        self.server.unfinished -= 1
         self._ended.append(job)
         observer = self.reports.observer
         if observer is not None:
@@ -177,12 +177,12 @@ class Simulation:
         for job in self._ended:
             self.jobs.pop(job.id, None)
             if loses:
-                self.profiles.lose(job.profile_id, job.id)
+                self.profiles.drop(job.profile_id, job.id)
         self._ended.clear()
 
     def end_probe(self, probe_id: str) -> None:
         """End a probe."""
-        self.desk.probes.discard(probe_id)
+        self.server.probes.discard(probe_id)
         probe = self.probes.pop(probe_id, None)
         if probe is not None:
             self.machine.meters.remove(probe)

@@ -1,0 +1,243 @@
+"""The ZeroMQ socket of a decision component: bound, one simulator at a time, and an eye on the connection.
+
+Everything that is specific to libzmq is here. This module must not know the contents of frames.
+
+The socket is a ROUTER, because a REP socket answers the peer that sent the last message: a second simulator in the
+middle of a simulation would end both simulations.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+import zmq
+
+from batprotocol._util.sockets.endpoints import LARGEST, identity, is_ipv6, path_of, refuse_bad_endpoint
+from batprotocol._util.sockets.link import NOW, Route, new_link
+from batprotocol.errors import DecodeError
+
+__all__ = ["Channel"]
+
+logger = logging.getLogger("batprotocol.edc")
+
+TICK = 0.2
+"""Seconds after which a wait is interrupted to look around: a signal that lands just before a blocking call would
+otherwise go unnoticed until the next message."""
+
+LINGER = 500
+"""Milliseconds that the last reply has to leave the process. Usually it leaves at once."""
+
+MOST_REFUSED = 1000
+"""The number of simulators to turn away at the end: a peer that connects again and again must not keep it open."""
+
+_REASONS: dict[int | None, str] = {
+    errno.EINVAL: "this is not an endpoint: write one such as tcp://*:28000 or ipc:///tmp/batsim.sock",
+    errno.ENODEV: "this machine has no such address",
+}
+"""Plain reasons for the errors of libzmq when it cannot bind."""
+
+_EVENT = struct.Struct("=Hi")
+
+
+class _Request(NamedTuple):
+    """A message as it came: the way back, the frames, and the file descriptor of its connection."""
+
+    route: Route
+    frames: list[bytes]
+    connection: int | None
+
+
+class Channel:
+    """A bound socket that answers one peer at a time: the one whose message is received first.
+
+    Other peers may connect and send messages meanwhile. They wait until `forget_peer`, and are then received in their
+    order. If there is a `refuse`, which makes an answer to a message, they get that answer at once.
+
+    Args:
+        endpoint: where to bind: `tcp://*:28000`, `tcp://127.0.0.1:*` (any free port), `ipc:///tmp/batsim.sock`.
+        tick: the seconds after which a wait is interrupted; TICK at most.
+
+    Raises:
+        OSError: this cannot be bound; its `filename` is the endpoint.
+    """
+
+    def __init__(self, endpoint: str, tick: float = TICK) -> None:
+        refuse_bad_endpoint(endpoint)
+        self.tick = min(tick, TICK)
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._socket = self._context.socket(zmq.ROUTER)
+        self._socket.linger = LINGER
+        self._socket.maxmsgsize = LARGEST
+        self._socket.rcvtimeo = max(1, round(self.tick * 1000))
+        self._socket.ipv6 = is_ipv6(endpoint)
+        self._link = new_link(self._socket)
+        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+        self._connected: set[int] = set()
+        self._waiting: dict[Route, _Request] = {}
+        self._peer: Route = ()
+        self._connection: int | None = None
+        self._peer_is_gone = False
+        self._file: tuple[int, int] | None = None
+        self.refuse: Callable[[bytes], bytes] | None = None
+        try:
+            self._socket.bind(endpoint)
+        except zmq.ZMQError as error:
+            self.close()
+            reason = _REASONS.get(error.errno) or zmq.strerror(error.errno or 0)
+            raise OSError(error.errno, reason, endpoint) from None
+        self.endpoint = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        self._file = identity(path_of(endpoint))
+
+    # Frames
+
+    def receive_now(self) -> bytes | None:
+        """The next message, or None if none has arrived. `DecodeError` if it has more than one frame."""
+        return self.receive(NOW)
+
+    def receive(self, flags: int = 0) -> bytes | None:
+        """The next message, or None after a tick without one. `DecodeError` if it has more than one frame."""
+        if not self._peer:
+            self._follow_connections()
+            if self._waiting:
+                return self._meet(self._waiting.pop(next(iter(self._waiting))))
+        while True:
+            arrived = self._link.receive(self._peer, flags)
+            if arrived is None or isinstance(arrived, bytes):
+                return arrived
+            request = self._request(*arrived)
+            if request is not None and (not self._peer or request.route == self._peer):
+                return self._meet(request)
+            self._link.asked = False
+            if request is None or request.route in self._waiting:  # nobody that waits for an answer says that
+                return None
+            if self.refuse is not None and request.connection != self._connection:
+                self._refuse(request, self.refuse)
+                return None
+            self._waiting[request.route] = request
+            logger.warning("another simulator at %s waits until this simulation has ended", self.endpoint)
+
+    def _request(self, parts: list[bytes], connection: int | None) -> _Request | None:
+        """A message, None if it is not one that asks for an answer: its route ends with an empty frame."""
+        self._follow_connections()
+        if b"" not in parts[1:-1]:
+            return None
+        end = parts.index(b"", 1) + 1
+        return _Request(tuple(parts[:end]), parts[end:], connection)
+
+    def _meet(self, request: _Request) -> bytes:
+        """The sender of this message is the peer from now on."""
+        if self._peer != request.route:
+            self._peer = request.route
+            self._connection = request.connection
+            self._peer_is_gone = request.connection is not None and request.connection not in self._connected
+        self._link.asked = True
+        if len(request.frames) > 1:
+            raise DecodeError(f"a message is one frame, the simulator sent one of {len(request.frames)}")
+        return request.frames[0]
+
+    def _refuse(self, request: _Request, refuse: Callable[[bytes], bytes]) -> None:
+        self._link.send(request.route, refuse(b"".join(request.frames)))
+        logger.warning("another simulator at %s is turned away: one simulation is served here", self.endpoint)
+
+    def turn_away(self, refuse: Callable[[bytes], bytes]) -> None:
+        """Answer all peers that wait, and those that have just come: nobody else will.
+
+        Args:
+            refuse: makes an answer to a message.
+        """
+        for _ in range(MOST_REFUSED):
+            self.forget_peer()
+            try:
+                heard = self.receive_now()
+            except DecodeError:  # of several frames
+                heard = b""
+            if heard is None:
+                return
+            self.send(refuse(heard))
+            logger.warning("the simulator that waited at %s is turned away: nobody serves it", self.endpoint)
+
+    def send(self, data: bytes) -> None:
+        """Send a reply."""
+        self._link.send(self._peer, data)
+
+    @property
+    def owes_reply(self) -> bool:
+        """Whether a message was received that is not answered yet, if only the beginning of it."""
+        while self._socket.getsockopt(zmq.RCVMORE):
+            self._link.asked = True
+            self._socket.recv(NOW)
+        return self._link.asked and bool(self._peer)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for a message to arrive, or for this number of seconds."""
+        self._socket.poll(max(1, round(seconds * 1000)))
+
+    async def wait_async(self, seconds: float) -> None:
+        """`wait`, without blocking the event loop."""
+        from zmq.asyncio import Poller  # it takes its time, and most schedulers do without
+
+        poller = Poller()
+        poller.register(self._socket, zmq.POLLIN)
+        ticking, self._socket.rcvtimeo = self._socket.rcvtimeo, -1  # else it is taken for the time to wait
+        try:
+            await poller.poll(max(1, round(seconds * 1000)))
+        finally:
+            if not self.closed:
+                self._socket.rcvtimeo = ticking
+
+    def wake(self) -> None:
+        """End a wait that `receive` is in, and all that follow. For signal handlers in the same thread."""
+        with suppress(zmq.ZMQError):
+            self._socket.rcvtimeo = 0
+
+    # The connection
+
+    def forget_peer(self) -> None:
+        """A new simulation begins: its peer is the one that waits longest, or else the sender of the next message."""
+        self._peer = ()
+        self._connection = None
+        self._peer_is_gone = self._link.asked = False
+
+    def is_peer_gone(self) -> bool:
+        """Whether the connection of the first message was closed."""
+        self._follow_connections()
+        return self._peer_is_gone
+
+    def _follow_connections(self) -> None:
+        """Read the events of the monitor. File descriptors are used again, so the order of events matters."""
+        while self._monitor.poll(0):
+            event, descriptor = _EVENT.unpack_from(self._monitor.recv_multipart()[0])
+            if event == zmq.EVENT_ACCEPTED:
+                self._connected.add(descriptor)
+            elif event == zmq.EVENT_DISCONNECTED:
+                self._connected.discard(descriptor)
+                self._peer_is_gone = self._peer_is_gone or descriptor == self._connection
+                gone = [route for route, request in self._waiting.items() if request.connection == descriptor]
+                for route in gone:
+                    del self._waiting[route]
+
+    # The end
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._context.closed
+
+    def close(self) -> None:
+        """Release all resources: sockets, threads, file descriptors. A reply on its way has LINGER to leave."""
+        if self.closed:
+            return
+        if self._file is not None and identity(path_of(self.endpoint)) == self._file:
+            os.unlink(path_of(self.endpoint))  # libzmq leaves it
+        with suppress(zmq.ZMQError):
+            self._socket.disable_monitor()
+        self._monitor.close(linger=0)
+        self._link.close()
+        self._socket.close()
+        self._context.term()

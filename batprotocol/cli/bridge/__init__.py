@@ -1,1 +1,0 @@
-"""`batproto bridge`: `command` has its parameters, `ends` makes of them a bridge; for `run` and `simulate`, too."""

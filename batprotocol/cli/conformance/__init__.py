@@ -1,1 +1,0 @@
-"""`batproto conformance`: `command` has its parameters, `checking` tests the component and prints the report."""

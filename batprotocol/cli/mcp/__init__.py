@@ -1,1 +1,0 @@
-"""`batproto mcp`: `command` has its parameters, and starts the server."""

@@ -1,0 +1,9 @@
+"""A server of the Model Context Protocol (MCP), with which an assistant simulates schedulers and looks at messages.
+
+`server` has the tools. Each call of a tool is a command of `batproto` in a process of its own (`process`), which is
+confined to one folder (`confining`). This package must not know what the commands do.
+"""
+
+from batprotocol.cli.mcp_server.limits import Limits
+
+__all__ = ["Limits"]

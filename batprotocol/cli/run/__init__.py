@@ -1,6 +1,0 @@
-"""`batproto run` and `library`: they run a scheduler for a Batsim, which the command starts if the user wants that.
-
-`command` has their parameters. `over_socket` runs the scheduler at an endpoint, by default a `private` one, and starts
-Batsim as a `program`. `in_process` lets Batsim load the scheduler. `scheduler` loads its class, for other commands,
-too.
-"""

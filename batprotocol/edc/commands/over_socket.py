@@ -1,0 +1,161 @@
+"""`batproto run`: a scheduler's file as a program, alone or with the simulator that it serves.
+
+It loads the class, connects it with the other program, and reports a program that ended too early.
+`batprotocol.edc.running` runs the scheduler.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, TypeVar
+
+import click
+
+from batprotocol._util.signals import Interrupts
+from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.version import slow_engine
+from batprotocol.conversation import DEFAULT_RULE_SET
+from batprotocol.edc import DEFAULT_ENDPOINT, Scheduler
+from batprotocol.edc.commands.private import private_endpoint
+from batprotocol.edc.commands.program import PATIENCE, Command, Ended
+from batprotocol.edc.commands.scheduler import (
+    allocations_of,
+    attempts_of,
+    load,
+    pinned,
+    telling_of_signals,
+    telling_whose_fault,
+)
+from batprotocol.edc.running import drive
+from batprotocol.errors import PeerGone
+from batprotocol.legacy.commands.ends import drive_old, spoken
+from batprotocol.results import write_allocations, write_attempts
+
+__all__ = ["run"]
+
+Report = TypeVar("Report")
+
+
+def run(
+    target: str,
+    *,
+    endpoint: str | None,
+    format: str,
+    timeout: float | None,
+    init: str | None,
+    record: str | None,
+    allocations: str | None,
+    attempts: str | None,
+    pin: bool,
+    verbose: bool,
+    command: Sequence[str],
+    protocol: str | None = None,
+    schema: str | None = None,
+    old: Mapping[str, Any] | None = None,
+) -> int:
+    """Run a scheduler, and the command that simulates for it if there is one; the exit status.
+
+    Args:
+        target: the file and the class in it, `path/to/file.py:Class`.
+        endpoint: where to bind; None is a private endpoint if the command contains `{endpoint}`, else the default.
+        format: "binary" or "json".
+        timeout: seconds to wait for each message, or None.
+        init: the initialization data, instead of those that the simulator sends.
+        record: the path of a recording of the conversation, or None.
+        allocations: the file for what jobs take of shared hosts, or None.
+        attempts: the file for the runs of jobs that are interrupted, or None.
+        pin: keep the scheduler and the command on one core.
+        verbose: show everything that the scheduler logs.
+        protocol: the version of an older protocol that Batsim speaks, or None.
+        schema: the schema of a Batsim of another version, or None.
+        old: the place of the jobs of a Batsim that speaks text; see `bridge.command`.
+        command: the command and its arguments, in which `{endpoint}` and `{init}` are replaced; may be empty.
+    """
+    if endpoint == "":
+        raise click.UsageError("--endpoint is empty: leave it out, or give one such as tcp://127.0.0.1:*")
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
+    remark = slow_engine()
+    if remark:
+        print(f"batproto: {remark}", file=sys.stderr)
+    if pin:
+        pinned()
+    other_protocol = spoken(protocol, schema)
+    with ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
+        status = 1
+        with telling_whose_fault(target, record):
+            with telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
+                scheduler = load(target)()
+            if allocations is not None:
+                stack.callback(_kept(scheduler, "--allocations", allocations_of, write_allocations, allocations))
+            if attempts is not None:
+                stack.callback(_kept(scheduler, "--attempts", attempts_of, write_attempts, attempts))
+            private = endpoint is None and _asks("{endpoint}", command)
+            bound = stack.enter_context(private_endpoint()) if private else endpoint or DEFAULT_ENDPOINT
+            other = stack.enter_context(Command(command, init or "")) if command else None
+            ready = other.start if other else _tell_endpoint
+            wait = other.check if other else None
+            try:
+                failure = None
+                if other_protocol is None:
+                    failure = drive(
+                        scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait
+                    )
+                else:
+                    drive_old(
+                        scheduler,
+                        bound,
+                        other_protocol,
+                        old or {},
+                        interrupts,
+                        init,
+                        timeout,
+                        record,
+                        ready,
+                        wait,
+                        format,
+                    )
+                if other:
+                    with telling_of_signals(interrupts, f"after the simulation, and has ended {other.name}"):
+                        status = other.status_in_the_end(interrupts)
+                else:
+                    status = 0
+                if failure is not None:
+                    print(printable(f"batproto: the simulation has failed: {failure}"), file=sys.stderr)
+                    status = status or 1
+            except Ended:
+                assert other is not None
+                status = other.status_too_early()
+            except PeerGone:
+                if other is None or not other.ends_within(PATIENCE):
+                    raise
+                status = other.status_too_early()
+        return status
+
+
+def _kept(
+    scheduler: Scheduler,
+    option: str,
+    reports_of: Callable[[Scheduler], Sequence[Report] | None],
+    write: Callable[[str, Iterable[Report]], None],
+    path: str,
+) -> Callable[[], None]:
+    """A function that writes what a policy reports on jobs. A file that cannot be written is an error at once."""
+    if reports_of(scheduler) is None:
+        raise click.UsageError(f"{option} is for built-in policies: leave it out")
+    write(path, ())
+    return lambda: write(path, reports_of(scheduler) or ())
+
+
+# The endpoint
+
+
+def _asks(placeholder: str, command: Sequence[str]) -> bool:
+    return any(placeholder in argument for argument in command)
+
+
+def _tell_endpoint(endpoint: str) -> None:
+    print(f"batproto: waiting for a simulation at {endpoint}", file=sys.stderr, flush=True)

@@ -1,0 +1,138 @@
+"""`batproto fast watch`: show and record the messages of a broker. The library defines their meaning."""
+
+from __future__ import annotations
+
+import json
+import queue
+import sys
+import time
+from contextlib import ExitStack
+from datetime import datetime
+from io import TextIOWrapper
+from typing import NamedTuple
+
+from batprotocol._util.files import naming
+from batprotocol._util.signals import Interrupts
+from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal.text import Piece, printable
+from batprotocol.errors import DecodeError
+from batprotocol.fast import wire
+from batprotocol.fast.conversation import Conversation
+from batprotocol.fast.recording import Recorded, write_line
+from batprotocol.fast.runtime.broker import Broker
+from batprotocol.fast.runtime.connection import Connection, Received
+from batprotocol.fast.topics import Topic
+from batprotocol.fast.values import FastMessage
+from batprotocol.fast.wire.json import tree_of
+
+__all__ = ["watch"]
+
+IN_ORDER = 1
+"""The quality of service of the subscription: with 2, a message of quality 1 overtakes an earlier one of quality 2."""
+
+TICK = 0.2
+"""Seconds between two checks for signals."""
+
+
+def watch(
+    broker: Broker,
+    *,
+    topics: tuple[str, ...],
+    messages: frozenset[str],
+    record: str | None,
+    check: bool,
+    json_lines: bool,
+    count: int | None,
+    quiet: bool,
+) -> int:
+    """Show messages until a signal comes, or until `count` messages have come. Return the exit status."""
+    output = Output()
+    heard: queue.Queue[Recorded] = queue.Queue()
+
+    def receive(received: Received) -> None:
+        heard.put(
+            Recorded(received.topic, received.payload, time.time(), received.qos, received.retained, received.number)
+        )
+
+    with ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
+        file = None if record is None else stack.enter_context(open(record, "x", encoding="utf-8"))
+        stack.enter_context(Connection(broker, dict.fromkeys(topics, IN_ORDER), receive))
+        print(f"batproto: watching {' '.join(topics)} at {broker}", file=sys.stderr, flush=True)
+        show = _Show(output, messages, file, Conversation() if check else None, json_lines, quiet)
+        seen = 0
+        while count is None or seen < count:
+            interrupts.check()
+            try:
+                show.take(heard.get(timeout=TICK))
+                seen += 1
+            except queue.Empty:
+                show.wait(time.time())
+    return int(output.failed)
+
+
+class _Show(NamedTuple):
+    """The output of each message."""
+
+    output: Output
+    messages: frozenset[str]
+    file: TextIOWrapper | None
+    conversation: Conversation | None
+    json_lines: bool
+    quiet: bool
+
+    def take(self, recorded: Recorded) -> None:
+        if self.file is not None:
+            with naming(self.file.name):
+                self.file.write(write_line(recorded) + "\n")
+                self.file.flush()
+        if not self.quiet:
+            self._print(recorded, _read(recorded))
+        if self.conversation is not None:
+            for violation in self.conversation.feed(
+                recorded.topic, recorded.payload, recorded.time, retain=recorded.retain
+            ):
+                self.output.error(recorded.topic, str(violation))
+
+    def wait(self, now: float) -> None:
+        """Report the answers that are overdue, if no message has come until now."""
+        if self.conversation is not None:
+            for violation in self.conversation.wait(now):
+                self.output.error("too late", str(violation))
+
+    def _print(self, recorded: Recorded, message: FastMessage | DecodeError | None) -> None:
+        if self.messages and type(message).__name__ not in self.messages:
+            return
+        if self.json_lines:
+            self.output.json(_json(recorded, message))
+            return
+        clock = datetime.fromtimestamp(recorded.time).strftime("%H:%M:%S.%f")[:-3]
+        line: list[Piece] = [("detail", f"{clock} "), ("file", printable(recorded.topic)), ("", " ")]
+        if isinstance(message, FastMessage):
+            fields = tree_of(message)
+            line += [("event", fields.pop("message")), ("", f" {printable(json.dumps(fields, ensure_ascii=False))}")]
+        else:
+            text = recorded.payload.decode("utf-8", "backslashreplace")
+            line += [("string", printable(text[:200]))]
+        self.output.line(*line)
+        if isinstance(message, DecodeError):
+            self.output.remark(recorded.topic, str(message))
+
+
+def _read(recorded: Recorded) -> FastMessage | DecodeError | None:
+    """The message, the error if the payload is not one, or None if the topic is not of FaST."""
+    topic = Topic.find(recorded.topic)
+    if topic is None:
+        return None
+    try:
+        return wire.decode(recorded.payload, topic, dialect="any")
+    except DecodeError as error:
+        return error
+
+
+def _json(recorded: Recorded, message: FastMessage | DecodeError | None) -> str:
+    found = {"time": round(recorded.time, 6), "topic": recorded.topic, "qos": recorded.qos}
+    if isinstance(message, FastMessage):
+        return json.dumps({**found, **tree_of(message)}, ensure_ascii=False)
+    error = {"error": str(message)} if message is not None else {}
+    return json.dumps({**found, "payload": recorded.payload.decode("utf-8", "backslashreplace"), **error})

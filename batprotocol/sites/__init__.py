@@ -1,0 +1,1 @@
+"""Sites: `logs` reads the logs of resource managers, `slurm` the files of a Slurm site, and runs its commands."""

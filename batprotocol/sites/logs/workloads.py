@@ -1,0 +1,265 @@
+"""Logged jobs as a workload: in memory, or written as Batsim's JSON without being kept.
+
+Times count from the first submission. A job comes when it was eligible in the log: a job that was held, or had a begin,
+could not start before. A job that waits for other jobs comes when it was submitted, since these end when they end.
+
+The extra data of a job have its start and hosts in the log, as `"recorded": {"start": 12.0, "hosts": "0-3"}`: the start
+in seconds of the workload, the hosts by their numbers in the platform. Jobs of Slurm on several hosts that are shared
+also have `cores`. Jobs that were not eligible at once also have `held`, the seconds from their submission until they
+were. The module must not know formats of logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import inf
+from typing import Any, BinaryIO, Final, NamedTuple
+
+import msgspec
+
+from batprotocol._util.skipped_rows import LeftOut
+from batprotocol.model import DelayProfile, format_hosts
+from batprotocol.simulator import Platform, Workload, WorkloadProfile
+from batprotocol.sites.logs.asking import Unit, asked, held_before, unit_for
+from batprotocol.sites.logs.jobs import JobState, LoggedJob
+from batprotocol.sites.logs.runs import Attempts, Run, runs_of, seconds_between
+from batprotocol.sites.logs.sorting import Keyed, in_order
+from batprotocol.sites.logs.surveys import Survey, survey_of
+from batprotocol.workloads.columns import JobColumns, StoredJob
+
+__all__ = ["Unit", "logged_workload", "unit_for", "write_logged_workload"]
+
+AGAIN: Final = "the same run is in the log before"
+_MOST_RESOURCES: Final = 2**31 - 1
+"""The most hosts, or cores that are hosts, that Batsim can number."""
+TOO_LARGE: Final = "the job had more hosts than the platform has"
+LONGER: Final = "the job ran longer than its time limit, at which a simulation ends it"
+NOT_ON_PLATFORM: Final = "a host of the job is not on the platform"
+
+_FAILED: Final = frozenset([JobState.BOOT_FAIL, JobState.FAILED, JobState.NODE_FAIL, JobState.OUT_OF_MEMORY])
+
+
+class _Profile(NamedTuple):
+    """The profile of a run: its runtime, and the code that it returns."""
+
+    runtime: float
+    return_code: int
+
+    @property
+    def name(self) -> str:
+        """Its name in the workload."""
+        seconds = int(self.runtime) if self.runtime.is_integer() else self.runtime
+        return f"delay{seconds}-ret{self.return_code}" if self.return_code else f"delay{seconds}"
+
+
+def logged_workload(
+    jobs: Iterable[LoggedJob],
+    *,
+    platform: Platform | None = None,
+    survey: Survey | None = None,
+    unit: Unit | None = None,
+    attempts: Attempts = "last",
+    priority: bool = False,
+    reservations: bool = False,
+    left_out: LeftOut | None = None,
+    name: str = "w0",
+    filename: str = "",
+) -> Workload:
+    """The workload of logged jobs: those that started and ended.
+
+    A job becomes a `DelayProfile` of the seconds that it ran without suspensions. A job that failed returns its exit
+    code, or 1. Jobs that never started, or that run at the end of the log, are left out and counted.
+
+    Args:
+        jobs: the jobs. They are read twice, and kept in memory if they are an iterator.
+        platform: the platform that the workload is for: its host names give the hosts of `recorded` their numbers, and
+            its features and its size decide what of a job is kept. By default, the hosts of the survey, in its order.
+        survey: what `survey_of` found in the same jobs with the same `attempts`; by default, it is made.
+        unit: what a job asks for, see `Unit`; by default, `unit_for` decides.
+        attempts: whether each start of a job is a job of the workload, or only the last one.
+        priority: whether jobs have the priority of the log, in place of one that the policy computes.
+        reservations: whether jobs name the reservation that they ran in. Policies reject them without a site that has
+            it.
+        left_out: where jobs and values are counted that are left out.
+        name: the workload's name.
+        filename: the file that the jobs are from.
+
+    >>> from batprotocol.sites.logs import Attempt, LoggedJob
+    >>> job = LoggedJob(id="7", user="ada", attempts=(Attempt(submitted=100.0, started=160.0, ended=220.0),))
+    >>> [submission] = logged_workload([job])
+    >>> submission.time, submission.job.profile_id, submission.job.extra_data
+    (0.0, 'w0!delay60', '{"user":"ada","recorded":{"start":60.0}}')
+
+    Raises:
+        OSError: a temporary file cannot be written.
+    """
+    conversion = _Conversion(jobs, platform, survey, unit, attempts, priority, reservations, left_out, name)
+    columns = JobColumns()
+    for record in conversion.records():
+        columns.append(*record)
+    return Workload.of_columns(
+        name, filename, conversion.named_profiles(), columns, resource_count=conversion.resource_count
+    )
+
+
+def write_logged_workload(
+    file: BinaryIO,
+    jobs: Iterable[LoggedJob],
+    *,
+    platform: Platform | None = None,
+    survey: Survey | None = None,
+    unit: Unit | None = None,
+    attempts: Attempts = "last",
+    priority: bool = False,
+    reservations: bool = False,
+    left_out: LeftOut | None = None,
+) -> int:
+    """Write the workload of logged jobs as Batsim's JSON, sorted, without keeping the jobs in memory.
+
+    `read_workload` reads the same workload from it as `logged_workload` makes, also with `lazy=True`. The other
+    arguments are those of `logged_workload`.
+
+    Args:
+        file: the file.
+
+    Returns:
+        the number of jobs.
+
+    Raises:
+        OSError: the file or a temporary file cannot be written.
+    """
+    conversion = _Conversion(jobs, platform, survey, unit, attempts, priority, reservations, left_out, "w0")
+    encode = msgspec.json.encode
+    file.write(b'{\n  "nb_res": %d,\n  "jobs": [' % conversion.resource_count)
+    count = 0
+    for count, (_, _, text) in enumerate(in_order(_keyed(conversion.records())), 1):
+        file.write(b",\n    " if count > 1 else b"\n    ")
+        file.write(text)
+    file.write(b'\n  ],\n  "profiles": {')
+    for number, (given, profile) in enumerate(conversion.profiles.items()):
+        value: dict[str, Any] = {"type": "DelayProfile", "delay": profile.runtime}
+        if profile.return_code:
+            value["ret"] = profile.return_code
+        file.write(b"%s\n    %s: %s" % (b"," if number else b"", encode(given), encode(value)))
+    file.write(b"\n  }\n}\n")
+    return count
+
+
+def _keyed(records: Iterable[StoredJob]) -> Iterator[Keyed]:
+    """The jobs as JSON, with the keys by which workloads are sorted."""
+    encode = msgspec.json.encode
+    for id, time, resources, profile, walltime, extra_data in records:
+        given: dict[str, Any] = {"id": id, "subtime": time, "res": resources, "profile": profile}
+        if walltime is not None:
+            given["walltime"] = walltime
+        given["extra_data"] = extra_data
+        yield time, id.encode(), encode(given)
+
+
+class _Conversion:
+    """A conversion, with all that it needs to know of the whole log before the first job."""
+
+    def __init__(
+        self,
+        jobs: Iterable[LoggedJob],
+        platform: Platform | None,
+        survey: Survey | None,
+        unit: Unit | None,
+        attempts: Attempts,
+        priority: bool,
+        reservations: bool,
+        left_out: LeftOut | None,
+        name: str,
+    ) -> None:
+        if survey is None:
+            jobs = list(jobs) if iter(jobs) is jobs else jobs
+            survey = survey_of(jobs, attempts=attempts)
+        self.jobs, self.survey, self.attempts = jobs, survey, attempts
+        self.priority, self.reservations = priority, reservations
+        self.left_out = LeftOut() if left_out is None else left_out
+        self.unit = unit or unit_for(survey, platform)
+        names = survey.hosts if platform is None else [host.name for host in platform.computation_hosts]
+        self.numbers = {name: number for number, name in enumerate(names)}
+        self.host_count = None if platform is None else len(self.numbers)
+        self.has_features = platform is not None and any(
+            key == "features" for host in platform.hosts for key, _ in host.properties
+        )
+        self.profiles: dict[str, _Profile] = {}
+        self.name = name
+
+    @property
+    def resource_count(self) -> int:
+        """The number of hosts that the workload is made for."""
+        if self.host_count is not None:
+            return self.host_count
+        return max(self.survey.peak_cores if self.unit == "cores" else self.survey.peak_hosts, 1)
+
+    def named_profiles(self) -> dict[str, WorkloadProfile]:
+        """The profiles of the workload by their names."""
+        return {
+            given: WorkloadProfile(DelayProfile(profile.runtime), return_code=profile.return_code)
+            for given, profile in self.profiles.items()
+        }
+
+    def records(self) -> Iterator[StoredJob]:
+        """The jobs of the workload, in the order of the log."""
+        twice = self.survey.twice
+        seen: dict[str, list[tuple[float, float | None]]] = {}
+        for run in runs_of(self.jobs, self.left_out, self.attempts):
+            id = run.id
+            if twice and hash(id) in twice:
+                # Logs that overlap have the same run; a resource manager that counts from 1 again has the same id.
+                times = run.attempt.submitted, run.attempt.started
+                before = seen.setdefault(id, [])
+                if times in before:
+                    self.left_out.row(AGAIN, run.job.line)
+                    continue
+                before.append(times)
+                id = id if len(before) == 1 else f"{id}~~{len(before)}"
+            record = self._record(id, run)
+            if record is not None:
+                yield record
+
+    def _record(self, id: str, run: Run) -> StoredJob | None:
+        job, attempt = run.job, run.attempt
+        cores = job.cores or job.requested_cores
+        resources = cores if self.unit == "cores" and cores else run.host_count
+        if resources > (_MOST_RESOURCES if self.host_count is None else self.host_count):
+            self.left_out.row(TOO_LARGE, job.line)
+            return None
+        code = (attempt.exit_code or 1) if attempt.state in _FAILED else 0
+        profile = _Profile(run.runtime, code)
+        name = profile.name
+        self.profiles.setdefault(name, profile)
+        walltime = job.walltime if job.walltime is not None and 0 < job.walltime < inf else None
+        if walltime is not None and walltime < run.runtime:
+            self.left_out.value(LONGER, job.line)
+        origin = self.survey.first_submission
+        data = asked(
+            run,
+            self.unit,
+            self.left_out,
+            awaited=self.survey.awaited,
+            has_features=self.has_features,
+            hosts=self.numbers,
+            priority=self.priority,
+            reservations=self.reservations,
+        )
+        if not attempt.is_planned:
+            data["recorded"] = self._recorded(run, origin)
+        held = held_before(run, self.survey.awaited)
+        if held:
+            data["recorded"]["held"] = held
+        text = msgspec.json.encode(data).decode()
+        return StoredJob(id, seconds_between(origin, attempt.submitted + held), resources, name, walltime, text)
+
+    def _recorded(self, run: Run, origin: float) -> dict[str, Any]:
+        recorded: dict[str, Any] = {"start": seconds_between(origin, run.started)}
+        if run.attempt.hosts and self.unit != "cores":
+            try:
+                recorded["hosts"] = format_hosts([self.numbers[host] for host in run.attempt.hosts])
+            except KeyError:
+                self.left_out.value(NOT_ON_PLATFORM, run.job.line)
+            if run.job.packed and run.job.cores and self.unit == "shares" and not run.job.exclusive:
+                recorded["cores"] = run.job.cores
+        return recorded

@@ -1,0 +1,30 @@
+"""The traces of the options `--carbon`, `--price` and `--cap`. This module must not know how they are used."""
+
+from __future__ import annotations
+
+from batprotocol._util.skipped_rows import LeftOut
+from batprotocol.cli.terminal.left_out import report_left_out
+from batprotocol.cli.terminal.output import Output
+from batprotocol.simulator import Electricity
+from batprotocol.workloads.electricity import CARBON, PRICE
+from batprotocol.workloads.power_traces import cap_named, trace_named
+
+__all__ = ["read_electricity"]
+
+
+def read_electricity(carbon: str | None, price: str | None, cap: str | None, output: Output) -> Electricity:
+    """Read the traces, and print what was missing in them.
+
+    Raises:
+        InputError: one cannot be used.
+        OSError: a file cannot be read.
+    """
+    counted = {text: LeftOut() for text in (carbon, price, cap) if text is not None}
+    found = Electricity(
+        carbon=None if carbon is None else trace_named(carbon, CARBON, left_out=counted[carbon]),
+        price=None if price is None else trace_named(price, PRICE, left_out=counted[price]),
+        cap=None if cap is None else cap_named(cap, left_out=counted[cap]),
+    )
+    for text, left_out in counted.items():
+        report_left_out(output, text, left_out, "value")
+    return found

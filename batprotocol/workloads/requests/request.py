@@ -1,0 +1,232 @@
+"""The request of a job: the vocabulary's keys in its extra data, read and checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+from batprotocol.workloads.requests.amounts import (
+    Gres,
+    Moment,
+    parse_count,
+    parse_gres,
+    parse_licenses,
+    parse_memory,
+    parse_moment,
+)
+from batprotocol.workloads.requests.dependencies import Dependency, parse_dependency
+from batprotocol.workloads.requests.features import Constraint, parse_constraint
+from batprotocol.workloads.requests.keys import JOB_KEYS
+from batprotocol.workloads.requests.ranges import expanded_names
+from batprotocol.workloads.requests.recordings import Recording, parse_recording
+
+__all__ = ["NOTHING", "ArrayTask", "Request", "read_request"]
+
+_ARRAY = re.compile(r"(.+)_([0-9]{1,9})(?:%([0-9]{1,9}))?", re.ASCII | re.DOTALL)
+_LONGEST: Final = 1_000
+_MOST_NAMES: Final = 100_000
+
+
+class ArrayTask(NamedTuple):
+    """The place of a job in an array.
+
+    Attributes:
+        array: the id of the array.
+        task: the number of the task in it.
+        limit: how many tasks of the array may run at a time; None: any number.
+    """
+
+    array: str
+    task: int
+    limit: int | None = None
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """The request of a job, beside a number of hosts and a walltime. `JOB_KEYS` has the meaning of each key.
+
+    An absent key is None, or empty where several values are possible. Memory is in bytes.
+
+    >>> request = read_request('{"partition": "gpu", "cores": 4, "memory": "16G", "gres": {"gpu": 2}}')
+    >>> request.partition, request.cores, request.memory, str(request.gres[0])
+    (('gpu',), 4, 17179869184, 'gpu:2')
+    """
+
+    name: str | None = None
+    user: str | int | None = None
+    group: str | int | None = None
+    account: str | None = None
+    qos: str | None = None
+    partition: tuple[str, ...] = ()
+    priority: int | None = None
+    nice: int = 0
+    begin: Moment | None = None
+    deadline: Moment | None = None
+    constraint: Constraint | None = None
+    tasks: int | None = None
+    cores: int | None = None
+    memory: int | None = None
+    gres: tuple[Gres, ...] = ()
+    licenses: tuple[tuple[str, int], ...] = ()
+    per: str = "host"
+    nodelist: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    exclusive: bool = False
+    contiguous: bool = False
+    dependency: Dependency | None = None
+    workflow: str | None = None
+    array: ArrayTask | None = None
+    requeue: bool | None = None
+    reservation: str | None = None
+    recorded: Recording | None = None
+    unknown: tuple[str, ...] = ()
+    """The keys of the extra data that are not in the vocabulary. They are kept, and have no effect."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the job asks for whole hosts only, whenever and wherever they are."""
+        return self is NOTHING or not any(getattr(self, key) for key in _DECISIVE)
+
+    @property
+    def takes_any(self) -> bool:
+        """Whether the job can have any hosts that have what it asks for, whichever they are together."""
+        constraint = self.constraint
+        return not (self.contiguous or self.nodelist or (constraint and (constraint.same or constraint.counts)))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the job has its hosts for itself, as it asks for none of their cores, memory and resources."""
+        return self.exclusive or not (self.cores or self.memory or self.gres or self.tasks)
+
+
+_DECISIVE: Final = (
+    *("partition", "begin", "deadline", "constraint", "tasks", "cores", "memory", "gres", "exclusive"),
+    *("contiguous", "dependency", "array", "reservation", "nodelist", "exclude"),
+)
+"""The keys that change where or when a job can run."""
+
+
+def read_request(extra_data: str | None) -> Request:
+    """The request of a job, by its extra data.
+
+    Args:
+        extra_data: the extra data of a job. Text that is not a JSON object asks for nothing.
+
+    Raises:
+        InputError: a key of the vocabulary has a value that it cannot have; `path` is the key.
+    """
+    return _read(extra_data) if extra_data else NOTHING
+
+
+@lru_cache(4096)
+def _read(extra_data: str) -> Request:
+    try:
+        data: Any = msgspec.json.decode(extra_data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return NOTHING
+    if not isinstance(data, dict):
+        return NOTHING
+    values: dict[str, Any] = {}
+    unknown = []
+    for key, value in data.items():
+        if key not in JOB_KEYS:
+            unknown.append(key)
+        elif value is not None:
+            try:
+                values[key] = _READERS[JOB_KEYS[key].kind](value)
+            except InputError as error:
+                raise InputError(error.reason, f"{key}.{error.path}" if error.path else key) from None
+    if values.get("per") == "task" and "tasks" not in values:
+        raise InputError('expected the key tasks beside "per": "task", which is missing', "per")
+    return Request(**values, unknown=tuple(unknown)) if values or unknown else NOTHING
+
+
+NOTHING: Final = Request()
+"""A job that asks for nothing but hosts."""
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value or len(value) > _LONGEST:
+        raise InputError(f"expected a text that is not empty, got {shown(value)}")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts or not all(isinstance(part, str) and part.strip() for part in parts):
+        raise InputError(f"expected names, as 'a,b' or ['a', 'b'], got {shown(value)}")
+    return tuple(dict.fromkeys(part.strip() for part in parts))
+
+
+def _host_names(value: Any) -> tuple[str, ...]:
+    parts = [value] if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts or not all(isinstance(part, str) and part for part in parts):
+        raise InputError(f"expected names of hosts, as 'n[0-3]' or ['n0', 'n1'], got {shown(value)}")
+    names: dict[str, None] = {}
+    for part in parts:
+        names |= dict.fromkeys(expanded_names(part, _MOST_NAMES))
+        if len(names) > _MOST_NAMES:
+            raise InputError(f"expected names of at most {_MOST_NAMES:,} hosts")
+    return tuple(names)
+
+
+def _id(value: Any) -> str | int:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InputError(f"expected a text or a whole number, got {shown(value)}")
+    return value
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 2**53:
+        raise InputError(f"expected a whole number, got {shown(value)}")
+    return value
+
+
+def _positive(value: Any) -> int:
+    return parse_count(value, 1)
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"expected true or false, got {shown(value)}")
+    return value
+
+
+def _per(value: Any) -> str:
+    if value not in ("host", "task"):
+        raise InputError(f"expected 'host' or 'task', got {shown(value)}")
+    return str(value)
+
+
+def _array(value: Any) -> ArrayTask:
+    found = _ARRAY.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST else None
+    if found is None or found[3] == "0":
+        raise InputError(
+            f"expected the id of an array and the number of a task, as '12_3' or '12_3%2', got {shown(value)}"
+        )
+    return ArrayTask(found[1], int(found[2]), int(found[3]) if found[3] else None)
+
+
+_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "text": _text,
+    "texts": _texts,
+    "hostnames": _host_names,
+    "id": _id,
+    "integer": _integer,
+    "count": parse_count,
+    "positive": _positive,
+    "boolean": _boolean,
+    "per": _per,
+    "moment": parse_moment,
+    "memory": parse_memory,
+    "gres": parse_gres,
+    "licenses": parse_licenses,
+    "constraint": parse_constraint,
+    "dependency": parse_dependency,
+    "array": _array,
+    "recorded": parse_recording,
+}
