@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Final, TypeVar
 import msgspec
 
 from batprotocol.errors import HostsError
-from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import Host, SimulationBeginsEvent
+from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.availability import Amount
-from batprotocol.requests import Request, read_offer
-from batprotocol.requests.features import Expression, matches
-from batprotocol.requests.offer import Offer
+from batprotocol.workloads.requests import Request, read_offer
+from batprotocol.workloads.requests.features import Expression, matches
+from batprotocol.workloads.requests.offer import Offer
 
 __all__ = [
     "Allocation",

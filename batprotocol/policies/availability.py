@@ -17,11 +17,11 @@ from itertools import islice
 from operator import add, le, sub
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from batprotocol.outages import Window
-from batprotocol.outages.events import UserId
-from batprotocol.requests.amounts import GPU
-from batprotocol.requests.fitting import Needs
-from batprotocol.requests.offer import Offer
+from batprotocol.workloads.host_events import Window
+from batprotocol.workloads.host_events.events import UserId
+from batprotocol.workloads.requests.amounts import GPU
+from batprotocol.workloads.requests.fitting import Needs
+from batprotocol.workloads.requests.offer import Offer
 
 Amount: TypeAlias = "tuple[int, ...]"
 """An amount of a host in each dimension: all of it, a free one, or one that a job takes."""

@@ -15,7 +15,7 @@ from batprotocol.policies.energy import Switching
 from batprotocol.policies.site.capped import Power
 from batprotocol.policies.site.sleeping import Idling, StandBy
 from batprotocol.policies.site.watts import Allowance, Budget, Pacing, micro, pstates_of
-from batprotocol.power import HostWatts, Trace, host_watts
+from batprotocol.workloads.electricity import HostWatts, Trace, host_watts
 
 __all__ = ["Cap"]
 

@@ -31,9 +31,9 @@ from batprotocol.model import (
     Profile,
     TimeUnit,
 )
-from batprotocol.outages import HostEvent, HostStates, Window, read_host_event
-from batprotocol.requests import Allocated, Attempt, read_request
-from batprotocol.requests.keys import HOST_KEYS, JOB_KEYS, Key
+from batprotocol.workloads.host_events import HostEvent, HostStates, Window, read_host_event
+from batprotocol.workloads.requests import Allocated, Attempt, read_request
+from batprotocol.workloads.requests.keys import HOST_KEYS, JOB_KEYS, RequestKey
 
 if TYPE_CHECKING:
     from batprotocol.policies.allocations import Allocation
@@ -358,7 +358,7 @@ def _meant_by(key: str, *, for_jobs: bool) -> str | None:
     return known[near[0]] if near else None
 
 
-def _words_of(keys: Mapping[str, Key]) -> dict[str, str]:
+def _words_of(keys: Mapping[str, RequestKey]) -> dict[str, str]:
     """The keys by their names, and by the names that Slurm has for them."""
     known = {name: name for name in keys}
     for name, key in keys.items():

@@ -16,13 +16,13 @@ from procset import ProcSet
 
 from batprotocol.edc import Reply
 from batprotocol.errors import InputError
-from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import Host, SimulationBeginsEvent
+from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.driver import Actions
 from batprotocol.policies.jobs import Ending, State
-from batprotocol.power import BestTimes, Trace
-from batprotocol.power.hosts import SleepPState, read_sleep_pstates
+from batprotocol.workloads.electricity import BestTimes, Trace
+from batprotocol.workloads.electricity.hosts import SleepPState, read_sleep_pstates
 
 __all__ = ["Turn", "Wait"]
 

@@ -15,16 +15,16 @@ from heapq import heappop, heappush
 from typing import Final, NamedTuple, TypeAlias
 
 from batprotocol.errors import InputError
-from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import FinalJobState, Host, JobSubmittedEvent
+from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.availability import Amount, Pool, fits
 from batprotocol.policies.driver import Actions, Driver
 from batprotocol.policies.jobs import RunningJob, SiteJob, State, allocated_by
 from batprotocol.policies.site.rules import mapping_of
-from batprotocol.requests import Allocated, read_request
-from batprotocol.requests import Site as Machine
-from batprotocol.requests.fitting import needs_of
+from batprotocol.workloads.requests import Allocated, read_request
+from batprotocol.workloads.requests import Site as Machine
+from batprotocol.workloads.requests.fitting import needs_of
 
 __all__ = ["Conflict"]
 

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from batprotocol.deprecation import OldName, old_arguments
+from batprotocol._util.deprecation import OldName, old_arguments
 from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError, expect_instance
-from batprotocol.hosts import Hosts
 from batprotocol.model import (
     AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,
@@ -29,6 +28,7 @@ from batprotocol.model import (
     JobSubmittedEvent,
     SimulationBeginsEvent,
 )
+from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies.allocations import Allocation, AwakeFirst, First
 from batprotocol.policies.backfilling import AsRequested, Backfilling, NoBackfilling, Walltimes
 from batprotocol.policies.caps import Cap
@@ -43,7 +43,7 @@ from batprotocol.policies.site.capped import Power
 from batprotocol.policies.site.rules import windows_of
 from batprotocol.policies.site.site import SiteDriver, ranking_of
 from batprotocol.policies.whole_hosts import WholeHosts
-from batprotocol.requests import Allocated, Attempt, read_request
+from batprotocol.workloads.requests import Allocated, Attempt, read_request
 
 __all__ = ["Policy"]
 
@@ -285,7 +285,7 @@ class Policy(Allocating, Scheduler):
         state = self.state
         state.now = max(state.now, state.rounded(self.now))
 
-    # Jobs that share hosts, and all else of `batprotocol.requests`
+    # Jobs that share hosts, and all else of `batprotocol.workloads.requests`
 
     def _needs_site(self, job: Job) -> bool:
         """Whether a job asks for more than whole hosts."""

@@ -8,8 +8,8 @@ from heapq import heappop, heappush
 
 from procset import ProcSet
 
-from batprotocol.hosts import FrozenHosts, Hosts
 from batprotocol.model import FinalJobState, HostsTurnedOnOffEvent, Job, JobSubmittedEvent, parse_hosts
+from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.policies.backfilling import AsRequested
 from batprotocol.policies.driver import Driver, Parts, Plan, Replies
 from batprotocol.policies.energy import Switching

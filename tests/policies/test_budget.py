@@ -10,8 +10,6 @@ import pytest
 
 from batprotocol.policies.site.watts import Allowance, Budget
 from batprotocol.workloads.electricity import Trace
-from batprotocol.policies.site.watts import Allowance
-from batprotocol.policies.site.watts import Budget
 
 WITHOUT_ENGINE = True
 

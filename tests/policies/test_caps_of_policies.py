@@ -27,9 +27,6 @@ from batprotocol.policies import (
 from batprotocol.policies.backfilling import Backfilling
 from batprotocol.policies.energy import Switching
 from batprotocol.policies.names import files_in
-from batprotocol.workloads.electricity import Trace
-from batprotocol.workloads.electricity.hosts import declared
-from batprotocol.policies.energy import Switching
 from batprotocol.simulator import (
     ExternalEventList,
     Platform,

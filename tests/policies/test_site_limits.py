@@ -14,8 +14,6 @@ from batprotocol.model import DelayProfile, FinalJobState, Host, HostProperty
 from batprotocol.policies import EASY, Conservative, Greedy, NoBackfilling, Policy, SiteRules
 from batprotocol.policies.allocations import Chooser
 from batprotocol.policies.availability import Pool
-from batprotocol.workloads.requests import read_request
-from batprotocol.workloads.requests.offer import read_offer
 from batprotocol.simulator import JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.workloads.requests import read_request
 from batprotocol.workloads.requests.offer import read_offer

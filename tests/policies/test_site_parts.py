@@ -21,6 +21,7 @@ from batprotocol.model import (
     ParallelTaskHomogeneousProfile,
     Profile,
 )
+from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies.allocations import RANKINGS, Chooser, best_fit
 from batprotocol.policies.availability import WHOLE, Amount, Pool, Timeline
 from batprotocol.policies.jobs import Entry, Kind, SiteJob, SiteRunning
@@ -29,13 +30,6 @@ from batprotocol.policies.site.rules import SiteRules, mapping_of
 from batprotocol.workloads.requests import read_offer, read_request
 from batprotocol.workloads.requests.features import matches
 from batprotocol.workloads.requests.fitting import needs_of
-from batprotocol.model.free_hosts import Hosts
-from batprotocol.policies.site.reruns import Lives, remaining
-from batprotocol.policies.site.rules import mapping_of
-from batprotocol.policies.availability import WHOLE, Amount, Pool
-from batprotocol.policies.site.reruns import Preempting
-from batprotocol.policies.site.rules import SiteRules
-from batprotocol.policies.availability import Timeline
 
 WITHOUT_ENGINE = True
 HORIZON = 24

@@ -14,11 +14,6 @@ from batprotocol.policies.jobs import Entry, Kind, SiteJob
 from batprotocol.policies.site.plan import Line
 from batprotocol.policies.site.reservations import Gaps, stays
 from batprotocol.workloads.requests.request import NOTHING
-from batprotocol.policies.site.reservations import Gaps
-from batprotocol.policies.site.reservations import stays
-from batprotocol.policies.availability import Amount, fits
-from batprotocol.policies.availability import Sieve
-from batprotocol.policies.availability import Timeline
 
 WITHOUT_ENGINE = True
 CAPACITY: dict[int, Amount] = dict.fromkeys(range(6), (4, 3))

@@ -22,8 +22,6 @@ from test_independent import Reasons
 from batprotocol.model import DelayProfile, FinalJobState, parse_hosts
 from batprotocol.policies import Policy, SiteRules, named
 from batprotocol.policies.caps import Cap
-from batprotocol.workloads.electricity import Trace, Watts
-from batprotocol.workloads.electricity.hosts import declared
 from batprotocol.results.observing import EnergyRow, Observer
 from batprotocol.simulator import (
     ExternalEventList,

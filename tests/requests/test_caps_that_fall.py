@@ -13,7 +13,6 @@ from lives import LATE
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, Policy, named
 from batprotocol.policies.caps import Cap
-from batprotocol.workloads.electricity import Trace, Watts
 from batprotocol.simulator import Platform, SleepPState, StaticJob, Workload, simulate
 from batprotocol.workloads.electricity import Trace, Watts
 

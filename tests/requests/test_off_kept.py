@@ -23,8 +23,6 @@ from batprotocol.model import DelayProfile
 from batprotocol.policies import EASY, Cap, Greedy, NoBackfilling, Policy, SiteRules
 from batprotocol.policies.availability import reduced
 from batprotocol.policies.site.capped import CappedPlanner
-from batprotocol.workloads.electricity import Trace
-from batprotocol.policies.availability import reduced
 from batprotocol.simulator import (
     ExternalEventList,
     StaticJob,

@@ -25,7 +25,6 @@ from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, Policy
 from batprotocol.policies.caps import Cap
 from batprotocol.policies.jobs import Entry
-from batprotocol.workloads.electricity import Trace, Watts
 from batprotocol.results.observing import Observer, PStateRow
 from batprotocol.simulator import Platform, StaticJob, Workload, described_platform, simulate
 from batprotocol.wire import binary

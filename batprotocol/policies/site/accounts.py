@@ -19,8 +19,8 @@ from batprotocol.policies.fair_share import (
 )
 from batprotocol.policies.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.rules import ANY, Limits, Priority, SiteRules
-from batprotocol.requests.fitting import needs_of
-from batprotocol.requests.offer import Offer
+from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.offer import Offer
 
 _NONE: Final = Limits()
 Scope = tuple[str, object]

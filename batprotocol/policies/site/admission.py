@@ -23,8 +23,8 @@ from batprotocol.policies.site.rules import (
     time_limit,
 )
 from batprotocol.policies.site.state import SiteState
-from batprotocol.requests import Request
-from batprotocol.requests.fitting import needs_of
+from batprotocol.workloads.requests import Request
+from batprotocol.workloads.requests.fitting import needs_of
 
 _MOST_KNOWN: Final = 4096
 

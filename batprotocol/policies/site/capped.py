@@ -22,7 +22,7 @@ from batprotocol.policies.site.reservations import NEVER, Start
 from batprotocol.policies.site.sleeping import Idling, Sleeping
 from batprotocol.policies.site.state import SiteState
 from batprotocol.policies.site.watts import Budget, Pacing
-from batprotocol.requests.features import matches
+from batprotocol.workloads.requests.features import matches
 
 # Quick answers to whether watts may suffice for an entry: only a no is certain.
 

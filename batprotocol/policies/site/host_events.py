@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 
 from batprotocol.model import FinalJobState
-from batprotocol.outages import HostChange, HostEvent, Window
 from batprotocol.policies.availability import Lane
 from batprotocol.policies.energy import Turn, Wait
 from batprotocol.policies.jobs import Entry, SiteJob, SiteRunning
@@ -20,7 +19,8 @@ from batprotocol.policies.site.rules import refusal_of_deadline
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.state import SiteState
 from batprotocol.policies.site.windows import Windows
-from batprotocol.requests import Dependencies, Request, read_request
+from batprotocol.workloads.host_events import HostChange, HostEvent, Window
+from batprotocol.workloads.requests import Dependencies, Request, read_request
 
 
 class Holding:
@@ -312,7 +312,7 @@ class Fates:
 
         Args:
             jobs: the jobs.
-            cause: why: a key of `batprotocol.requests.attempts.ENDS`.
+            cause: why: a key of `batprotocol.workloads.requests.usage.ENDS`.
         """
         jobs = [job for job in jobs if not job.is_killed]
         for job in jobs:

@@ -26,8 +26,8 @@ from batprotocol.policies.availability import Amount, Pool, added, fits, reduced
 from batprotocol.policies.failures import Checkpoint, Failures, Pieces, length_of, scaled
 from batprotocol.policies.jobs import Entry, Life, Run, SiteJob, SiteRunning
 from batprotocol.policies.site.rules import Partition, Preemption, Qos, SiteRules
-from batprotocol.requests.attempts import Attempt
-from batprotocol.requests.lives import WORKLOAD, life_id
+from batprotocol.workloads.requests.attempts import Attempt
+from batprotocol.workloads.requests.lives import RERUN_WORKLOAD, rerun_id
 
 _LEAST = 1e-3
 """The shortest walltime, in seconds."""
@@ -109,7 +109,7 @@ class Lives:
             place = pieces.place(progress)
             life.kept += pieces.done(place) if is_saved else pieces.kept(place)
             return self._run(job.first_id, life, self._divided(life, length, job.size, part))
-        id = self._current[job.first_id] = life_id(job.first_id, life.runs)
+        id = self._current[job.first_id] = rerun_id(job.first_id, life.runs)
         rest = None if job.profile is None else remaining(job.profile, progress if is_saved else None)
         if rest is None:
             return Run(id, life.runs, job.job, [], job.profile)
@@ -132,7 +132,7 @@ class Lives:
 
     def _run(self, first_id: str, life: Life, pieces: Pieces) -> Run:
         """The run of a job in these pieces."""
-        id = self._current[first_id] = life_id(first_id, life.runs)
+        id = self._current[first_id] = rerun_id(first_id, life.runs)
         if pieces.is_plain:
             return Run(id, life.runs, life.job, [], life.profile)
         new: list[tuple[str, Profile]] = []
@@ -140,7 +140,7 @@ class Lives:
         def register(profile: Profile) -> str:
             known = self._ids.get(profile)
             if known is None:
-                known = self._ids[profile] = f"{WORKLOAD}!piece-{len(self._ids) + 1}"
+                known = self._ids[profile] = f"{RERUN_WORKLOAD}!piece-{len(self._ids) + 1}"
                 new.append((known, profile))
             return known
 
@@ -154,7 +154,7 @@ class Lives:
 
         Args:
             job: the run.
-            end: why it has ended: a key of `batprotocol.requests.attempts.ENDS`.
+            end: why it has ended: a key of `batprotocol.workloads.requests.usage.ENDS`.
             ended: how far it had come, and the next run.
             now: the time.
         """
@@ -192,7 +192,7 @@ class Lives:
 
 
 def end_of(job: SiteRunning, ended: FinalJobState) -> str:
-    """Why a run has ended: a key of `batprotocol.requests.attempts.ENDS`."""
+    """Why a run has ended: a key of `batprotocol.workloads.requests.usage.ENDS`."""
     end = _STATES.get(ended, "completed")
     return job.cause or end if end == "killed" else end
 

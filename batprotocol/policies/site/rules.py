@@ -18,12 +18,12 @@ import msgspec
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import Host, ParallelTaskHomogeneousProfile
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.outages import MAINT, HostStates, Window
 from batprotocol.policies.jobs import SiteJob
-from batprotocol.requests import Moment, Request, expanded_names
-from batprotocol.requests import Site as Machine
-from batprotocol.requests.amounts import parse_memory
-from batprotocol.slurm.amounts import span
+from batprotocol.sites.slurm.amounts import span
+from batprotocol.workloads.host_events import MAINT, HostStates, Window
+from batprotocol.workloads.requests import Moment, Request, expanded_names
+from batprotocol.workloads.requests import Site as Machine
+from batprotocol.workloads.requests.amounts import parse_memory
 
 # The tables of a site's file as values: each is checked with its place, and misspelt keys with the near name.
 

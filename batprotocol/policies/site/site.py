@@ -12,7 +12,6 @@ import msgspec
 from procset import ProcSet
 
 from batprotocol.errors import InputError, SchedulerError
-from batprotocol.hosts import Hosts
 from batprotocol.model import (
     FinalJobState,
     Host,
@@ -23,7 +22,7 @@ from batprotocol.model import (
     Profile,
     parse_hosts,
 )
-from batprotocol.outages import HostEvent, Window
+from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies.backfilling import Settings, settings_of
 from batprotocol.policies.driver import Actions, Driver, Parts
 from batprotocol.policies.energy import Switching
@@ -37,9 +36,10 @@ from batprotocol.policies.site.rules import SiteRules, fixed, mapping_of, refusa
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.state import SiteState
 from batprotocol.policies.site.windows import Windows
-from batprotocol.requests import Allocated, Attempt, read_request
-from batprotocol.requests.fitting import needs_of
-from batprotocol.requests.request import NOTHING
+from batprotocol.workloads.host_events import HostEvent, Window
+from batprotocol.workloads.requests import Allocated, Attempt, read_request
+from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.request import NOTHING
 
 
 class Site:

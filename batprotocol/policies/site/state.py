@@ -15,7 +15,6 @@ from typing import Any, Final, TypeAlias
 from sortedcontainers import SortedList
 
 from batprotocol.model import Host
-from batprotocol.outages import HostChange, HostEvent
 from batprotocol.policies.allocations import Chooser
 from batprotocol.policies.availability import Amount, Lanes, Pool, Sieve, Timeline
 from batprotocol.policies.fair_share import Association
@@ -23,7 +22,8 @@ from batprotocol.policies.jobs import Entry, EntryRanking, Kind, Ranked, SiteJob
 from batprotocol.policies.orders import Multifactor, Order
 from batprotocol.policies.site.accounts import Priorities, Usage
 from batprotocol.policies.site.rules import SiteRules, default_of, partitions_of
-from batprotocol.requests import Site as Machine
+from batprotocol.workloads.host_events import HostChange, HostEvent
+from batprotocol.workloads.requests import Site as Machine
 
 _FEW: Final = 8
 _Place: TypeAlias = tuple[int, Association | None, bool]

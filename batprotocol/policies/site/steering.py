@@ -20,7 +20,7 @@ from batprotocol.policies.site.reservations import Start
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.site.site import Site
 from batprotocol.policies.site.state import SiteState
-from batprotocol.requests import Request
+from batprotocol.workloads.requests import Request
 
 _NO_PLAN: Final = Settings()
 

@@ -16,7 +16,7 @@ from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies.driver import Actions
 from batprotocol.policies.failures import length_of
 from batprotocol.policies.jobs import Entry
-from batprotocol.power import HostWatts, Trace
+from batprotocol.workloads.electricity import HostWatts, Trace
 
 _MOST_KNOWN: Final = 4096
 
@@ -593,7 +593,7 @@ def pstates_of(watts: HostWatts, pstate: int) -> list[int]:
         watts: what it draws, and how fast it computes.
         pstate: its own power state.
 
-    >>> from batprotocol.power import Watts
+    >>> from batprotocol.workloads.electricity import Watts
     >>> pstates_of(HostWatts((Watts(9, 9, 20),) * 4, (2e9, 3e9, 1e9, 2e9)), 0)
     [0, 2]
     """

@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from batprotocol.outages import Window
 from batprotocol.policies.availability import Lane, Timeline, reduced
 from batprotocol.policies.jobs import Entry, SiteJob
 from batprotocol.policies.site.admission import Admission
 from batprotocol.policies.site.plan import Planner
 from batprotocol.policies.site.reservations import NEVER
 from batprotocol.policies.site.state import SiteState
+from batprotocol.workloads.host_events import Window
 
 
 class Turn(NamedTuple):

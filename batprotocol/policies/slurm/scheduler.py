@@ -25,8 +25,6 @@ from batprotocol.model import (
     TimeUnit,
 )
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.workloads.host_events import HostEvent, Window, read_host_event
-from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.policies.driver import UnknownKeys
 from batprotocol.policies.jobs import Allocating
 from batprotocol.policies.slurm.accounts import keeper_of
@@ -45,13 +43,11 @@ from batprotocol.policies.slurm.reservations import Reservation
 from batprotocol.policies.slurm.rules import Rules
 from batprotocol.policies.slurm.sides import Priorities
 from batprotocol.policies.slurm.yielding import yielding_of
-from batprotocol.workloads.requests import Allocated, read_request
-from batprotocol.workloads.requests.usage import life_id
 from batprotocol.sites.slurm.accounting import Accounting
 from batprotocol.sites.slurm.configuration import Configuration
-from batprotocol.policies.driver import UnknownKeys
 from batprotocol.workloads.host_events import HostEvent, Window, read_host_event
 from batprotocol.workloads.host_events.events import HostChange
+from batprotocol.workloads.requests import Allocated, read_request
 from batprotocol.workloads.requests.lives import rerun_id
 
 __all__ = ["SlurmScheduler", "Started"]
