@@ -493,7 +493,7 @@ class PythonProfile:
 Profile = PythonProfile
 if not TYPE_CHECKING:
     with suppress(ImportError):
-        pass
+        from batprotocol.policies._profile import Profile  # noqa: F401
 
 
 # The future of each host: the amounts that will be free, given the expected ends of jobs, and reservations.

@@ -383,7 +383,7 @@ class SiteRunning(RunningJob):
         is_giving_way: whether it is being preempted.
         is_killed: whether it was killed, and has not ended yet.
         missing: the hosts that are not on yet: it runs when all are.
-        cause: why it is being killed: a key of `batprotocol.workloads.requests.usage.ENDS`; "": it is not.
+        cause: why it is being killed: a key of `batprotocol.workloads.requests.attempts.ENDS`; "": it is not.
         priority: its priority when it started: the order in which jobs give way can depend on it.
     """
 

@@ -12,8 +12,7 @@ import pytest
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.policies import EASY, SJF, Conservative, Greedy, NoBackfilling, Policy, SiteRules
-from batprotocol.policies.backfilling import Reservations
-from batprotocol.policies.site.plan import Settings, settings_of
+from batprotocol.policies.backfilling import Reservations, Settings, settings_of
 from batprotocol.policies.site.rules import Account, Limits, Partition, Qos, seconds_of
 from batprotocol.simulator import JobRow, StaticJob, Workload, described_platform, simulate
 

@@ -154,7 +154,7 @@ class Lives:
 
         Args:
             job: the run.
-            end: why it has ended: a key of `batprotocol.workloads.requests.usage.ENDS`.
+            end: why it has ended: a key of `batprotocol.workloads.requests.attempts.ENDS`.
             ended: how far it had come, and the next run.
             now: the time.
         """
@@ -192,7 +192,7 @@ class Lives:
 
 
 def end_of(job: SiteRunning, ended: FinalJobState) -> str:
-    """Why a run has ended: a key of `batprotocol.workloads.requests.usage.ENDS`."""
+    """Why a run has ended: a key of `batprotocol.workloads.requests.attempts.ENDS`."""
     end = _STATES.get(ended, "completed")
     return job.cause or end if end == "killed" else end
 
