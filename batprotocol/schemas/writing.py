@@ -12,10 +12,10 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
-from batprotocol.errors import EncodeError, an, shown
+from batprotocol.errors import DecodeError, EncodeError, an, shown
 from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES, RANGES
 from batprotocol.wire.check import check_for
-from batprotocol.wire.reader import CODES, MAX_SIZE
+from batprotocol.wire.reader import CODES, MAX_SIZE, read
 from batprotocol.wire.reflection import Field, Schema, Type
 from batprotocol.wire.tree import path_of
 
@@ -24,6 +24,8 @@ __all__ = ["write"]
 _CHECKS: Final = {kind: check_for(Type(kind)) for kind in ("string", "bool", "float64", *RANGES)} | {
     "float32": check_for(Type("float64"))
 }
+
+_MOST_FIELDS: Final = (0xFFFF - 4) // 2
 
 
 def write(schema: Schema, tree: Mapping[str, Any]) -> bytes:
@@ -47,6 +49,7 @@ class _Writer:
         self.path: list[str] = []
         self.pieces: list[bytes] = []
         self.size = 0
+        self.align = 8
         self.vtables: dict[bytes, int] = {}
         self.done: dict[tuple[str, int], tuple[int, int, int]] = {}
 
@@ -58,9 +61,15 @@ class _Writer:
 
     def message(self, tree: Mapping[str, Any]) -> bytes:
         place, _, _ = self.table(self.schema.root, tree, 1)
-        self.put(bytes(-(self.size + 4) % 8))
-        if self.size + 4 > MAX_SIZE:
-            self.fail(f"the message takes {self.size + 4} bytes, a flatbuffer has at most {MAX_SIZE}")
+        return self.finished(place, self.schema.identifier.encode())
+
+    def finished(self, place: int, identifier: bytes = b"") -> bytes:
+        """The message whose table lies at a place."""
+        head = 4 + len(identifier)
+        self.put(bytes(-(self.size + head) % self.align))
+        if self.size + head > MAX_SIZE:
+            self.fail(f"the message takes {self.size + head} bytes, a flatbuffer has at most {MAX_SIZE}")
+        self.put(identifier)
         self.put(struct.pack("<I", self.size + 4 - place))
         return b"".join(reversed(self.pieces))
 
@@ -113,7 +122,7 @@ class _Writer:
 
     @staticmethod
     def may_be_none(field: Field) -> bool:
-        return field.optional or field.type.kind in ("string", "vector", "table", "union", "utype")
+        return field.optional or field.type.kind in ("string", "vector", "table", "union", "utype", "struct")
 
     def union_type(self, field: Field, tree: Mapping[str, Any]) -> None:
         """Refuse the type of a union whose value is missing."""
@@ -132,12 +141,21 @@ class _Writer:
             if field.optional or repr(number) != repr(field.default):  # the zeros of both signs are not the same
                 inline.append((field.slot, field, self.code(field.type), number))
             return 0, 0
+        if kind == "struct":
+            data = bytes(self.struct(field.type.name, value))
+            inline.append((field.slot, field, f"{len(data)}s", data))
+            return 0, 0
         if kind == "string":
             place, below = self.string(value), (0, 0)
+        elif field.is_flexible or (field.nested and isinstance(value, Mapping)):
+            place, *rest = self.inner(field, value, depth)
+            below = (rest[0], rest[1])
         elif kind == "vector":
             assert field.type.element
             place, *rest = self.vector(field.type.element, value, depth)
             below = (rest[0], rest[1])
+            if field.nested:
+                self.check_nested(field, value)
         else:
             member = field.type.name
             if kind == "union":
@@ -150,26 +168,109 @@ class _Writer:
 
     def member(self, field: Field, tree: Mapping[str, Any]) -> tuple[str, int]:
         """The table of a union, and its number."""
-        members = self.schema.unions[field.type.name].members
+        union = self.schema.unions[field.type.name]
         said = tree.get(f"{field.name}_type")
-        if not isinstance(said, str) or said not in members:
+        if not isinstance(said, str) or said not in union.members:
             self.path[-1] = f"{field.name}_type"
             self.refuse(f"the name of {an(field.type.name)}", said)
-        return said, members.index(said) + 1
+        return union.table_of(said), union.number_of(said)
+
+    def inner(self, field: Field, value: Any, depth: int) -> tuple[int, int, int]:
+        """Write a message into a vector of bytes."""
+        tables = height = 0
+        if field.is_flexible:
+            from batprotocol.wire import flexbuffers
+
+            data = flexbuffers.write(value, self.path, MAX_DEPTH - depth)
+            align = 8
+        else:
+            writer = _Writer(self.schema)
+            writer.path = self.path
+            place, tables, height = writer.table(field.nested, value, depth + 1)
+            data, align = writer.finished(place), writer.align
+        self.align = max(self.align, align)
+        self.put(bytes(-(self.size + len(data)) % align))
+        self.put(data)
+        return self.put(struct.pack("<I", len(data))), tables, height
+
+    def check_nested(self, field: Field, value: Any) -> None:
+        """Refuse bytes that are not a message of the field's table."""
+        if not len(value):
+            return
+        whole = self.schema
+        try:
+            read(bytes(value), Schema(field.nested, whole.tables, whole.enums, whole.unions))
+        except DecodeError as error:
+            self.fail(f"expected a message of {field.nested}: {error.reason}")
+
+    # Structs
+
+    def struct(self, name: str, tree: Any) -> bytearray:
+        """The bytes of a struct, which has all of its fields."""
+        table = self.schema.tables[name]
+        if not isinstance(tree, Mapping):
+            self.refuse(f"the fields of {an(name)}", tree)
+        names = {field.name for field in table.fields}
+        for key in tree:
+            if key not in names:
+                self.path.append(str(key))
+                self.fail(f"{name} has no field of this name")
+        data = bytearray(table.size)
+        for field in table.fields:
+            self.path.append(field.name)
+            if tree.get(field.name) is None:
+                self.fail(f"this field of the struct {name} is required")
+            self.inside(field.type, tree[field.name], data, field.offset)
+            self.path.pop()
+        self.align = max(self.align, table.align)
+        return data
+
+    def inside(self, type_: Type, value: Any, data: bytearray, place: int) -> None:
+        """Write a field into the bytes of its struct."""
+        if type_.kind == "struct":
+            part = self.struct(type_.name, value)
+            data[place : place + len(part)] = part
+        elif type_.kind == "array":
+            assert type_.element
+            self.check_sequence(type_.element, value)
+            if len(value) != type_.length:
+                self.fail(f"expected {type_.length} elements, got {len(value)}")
+            width = self.width(type_.element)
+            for index, item in enumerate(value):
+                self.path.append(f"[{index}]")
+                self.inside(type_.element, item, data, place + width * index)
+                self.path.pop()
+        else:
+            struct.pack_into(f"<{self.code(type_)}", data, place, self.scalar(type_, value))
+
+    def width(self, type_: Type) -> int:
+        return self.schema.tables[type_.name].size if type_.kind == "struct" else struct.calcsize(self.code(type_))
+
+    def align_of(self, field: Field) -> int:
+        """The alignment of a field in its table."""
+        kind = field.type.kind
+        if kind == "struct":
+            return self.schema.tables[field.type.name].align
+        return struct.calcsize(self.code(field.type)) if kind == "enum" or kind in CODES else 4
 
     def inline(self, fields: list[tuple[int, Field, str, Any]]) -> int:
         """Write a table itself, and its vtable unless an equal one exists."""
-        fields.sort(key=lambda entry: -struct.calcsize(entry[2]))
+        aligns = [1 if code == "B" else self.align_of(field) for _, field, code, _ in fields]
+        places = sorted(range(len(fields)), key=lambda index: -aligns[index])
+        fields = [fields[index] for index in places]
         offsets: dict[int, int] = {}
         end = 4
         for slot, _, code, _ in fields:
             offsets[slot] = end
-            end += struct.calcsize(code)
-        wide = bool(fields) and struct.calcsize(fields[0][2]) == 8
-        # The first eight bytes lie behind the four of the offset to the vtable.
-        self.put(bytes(-(self.size + end - 4) % 8 if wide else -(self.size + end) % 4))
+            end += struct.calcsize(f"<{code}")
+        if end > 0xFFFF:
+            self.fail(f"the fields of this table take {end} bytes, and the limit is 65,535")
+        # The first field lies behind the four bytes of the offset to the vtable.
+        self.put(bytes(-(self.size + end - 4) % max([4, *aligns])))
         place = self.size + end
         count = max(offsets, default=-1) + 1
+        if count > _MOST_FIELDS:
+            self.fail(f"this table has a field number {count - 1}, and the limit is {_MOST_FIELDS - 1:,}")
         vtable = struct.pack(f"<{count + 2}H", 4 + 2 * count, end, *(offsets.get(slot, 0) for slot in range(count)))
         known = self.vtables.get(vtable)
         at = known if known is not None else place + len(vtable) + len(vtable) % 4
@@ -228,8 +329,7 @@ class _Writer:
         return self.put(struct.pack("<I", len(data)))
 
     def vector(self, element: Type, value: Any, depth: int) -> tuple[int, int, int]:
-        if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__") or not hasattr(value, "__iter__"):
-            self.refuse(f"a sequence of {element}", value)
+        self.check_sequence(element, value)
         key = f"[{element}]", id(value)
         known = self.done.get(key)
         if known is not None and depth + known[2] <= MAX_DEPTH:
@@ -241,6 +341,10 @@ class _Writer:
             width = struct.calcsize(code)
             data = struct.pack(f"<{len(numbers)}{code}", *numbers)
             self.put(bytes(-(self.size + len(data)) % max(4, width)))
+            self.put(data)
+        elif kind == "struct":
+            data = b"".join(self.each(value, lambda item: self.struct(element.name, item)))
+            self.put(bytes(-(self.size + len(data)) % max(4, self.schema.tables[element.name].align)))
             self.put(data)
         else:
 
@@ -259,6 +363,10 @@ class _Writer:
         place = self.put(struct.pack("<I", len(value)))
         self.done[key] = place, tables, height
         return place, tables, height
+
+    def check_sequence(self, element: Type, value: Any) -> None:
+        if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__") or not hasattr(value, "__iter__"):
+            self.refuse(f"a sequence of {element}", value)
 
     def each(self, value: Any, take: Callable[[Any], Any]) -> list[Any]:
         taken = []

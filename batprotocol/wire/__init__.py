@@ -16,6 +16,8 @@ writes its wire tree. If a message cannot be written, `check` names the wrong fi
 
 `glance` finds the time of a message without reading the rest of it, for code that keeps messages by their time.
 
+`flexbuffers` reads and writes FlexBuffers, which fields of other schemas hold.
+
 `making` makes values of fields that are known to be valid, for code that makes many of them.
 
 `binding` defines, for all of them, the value of each table of the schema.

@@ -140,6 +140,10 @@ class Reader:
             (value,) = layout.unpack_from(self.data, place)
             tree[field.name] = bool(value) if kind == "bool" else names.get(value, value)
             return 0, 0
+        if kind == "struct":
+            self.need(place, self.schema.tables[field.type.name].size, an(field.type.name))
+            tree[field.name] = self.struct(field.type.name, place)
+            return 0, 0
         self.need(place, 4, "an offset")
         position = self.offset(place)
         if kind == "string":
@@ -147,18 +151,77 @@ class Reader:
             return 0, 0
         if kind == "vector":
             assert field.type.element
+            if field.nested or field.is_flexible:
+                return self.inner(field, position, depth, tree)
             return self.vector(field, field.type.element, position, depth, tree)
         member = field.type.name
         if kind == "union":
-            members = self.schema.unions[field.type.name].members
-            if not 0 < tag[0] <= len(members):
-                self.fail(f"expected {an(field.type.name)}, found type {tag[0]} of 1 to {len(members)}", tag[1])
-            member = tree[f"{field.name}_type"] = members[tag[0] - 1]
+            union = self.schema.unions[field.type.name]
+            found = union.numbered_as(tag[0])
+            if not found:
+                most = max(union.numbers, default=len(union.members))
+                self.fail(f"expected {an(field.type.name)}, found type {tag[0]} of 1 to {most}", tag[1])
+            tree[f"{field.name}_type"] = found
+            member = union.table_of(found)
         return self.child(member, position, depth + 1, tree, field.name)
 
     def layout(self, type_: Type) -> struct.Struct:
         """How a scalar lies in the message. All others take four bytes there, which are an offset."""
         return _SCALARS.get(self.schema.kind_of(type_)) or _SCALARS["uint32"]
+
+    def struct(self, name: str, place: int) -> Tree:
+        """The fields of a struct, whose bytes are known to be there."""
+        return {field.name: self.inside(field.type, place + field.offset) for field in self.schema.tables[name].fields}
+
+    def inside(self, type_: Type, place: int) -> Any:
+        """A field of a struct."""
+        if type_.kind == "struct":
+            return self.struct(type_.name, place)
+        if type_.kind == "array":
+            assert type_.element
+            width = self.width(type_.element)
+            return [self.inside(type_.element, place + width * index) for index in range(type_.length)]
+        (value,) = self.layout(type_).unpack_from(self.data, place)
+        if type_.kind == "enum":
+            return self.schema.names[type_.name].get(value, value)
+        return bool(value) if type_.kind == "bool" else value
+
+    def width(self, type_: Type) -> int:
+        """The number of bytes of a value in its table, struct or vector."""
+        return self.schema.tables[type_.name].size if type_.kind == "struct" else self.layout(type_).size
+
+    def inner(self, field: Field, position: int, depth: int, tree: Tree) -> tuple[int, int]:
+        """Read the message that a vector of bytes holds."""
+        self.need(position, 4, "the size of a vector")
+        (count,) = struct.unpack_from("<I", self.data, position)
+        self.need(position, 4 + count, f"a vector of {count} elements")
+        self.spend(count, position)
+        start = position + 4
+        data = self.data[start : start + count]
+        if field.is_flexible:
+            from batprotocol.wire import flexbuffers
+
+            tree[field.name] = None
+            try:
+                tree[field.name] = flexbuffers.read(data, self.path, start, MAX_DEPTH - depth)
+            except DecodeError as error:
+                raise DecodeError(error.reason, error.path, error.offset, self.tree) from None
+            return 0, 0
+        if not data:
+            tree[field.name] = []
+            return 0, 0
+        reader = type(self)(data, self.schema)
+        reader.path, reader.tree, reader.left = self.path, self.tree, self.left
+        child: Tree = {}
+        tree[field.name] = child
+        try:
+            reader.need(0, 4, "the offset of the message")
+            below = reader.table(field.nested, reader.offset(0), depth + 1, child)
+        except DecodeError as error:
+            offset = None if error.offset is None else error.offset + start
+            raise DecodeError(error.reason, error.path, offset, self.tree) from None
+        self.left = reader.left
+        return below
 
     def child(self, name: str, position: int, depth: int, into: Any, key: Any) -> tuple[int, int]:
         """Read a table, or take it from `known`; either way it hangs in its parent's tree before anything can fail."""
@@ -207,20 +270,22 @@ class Reader:
             return known[1], known[2]
         self.need(position, 4, "the size of a vector")
         (count,) = struct.unpack_from("<I", self.data, position)
-        layout = self.layout(element)
-        size = count * layout.size
+        size = count * self.width(element)
         self.need(position, 4 + size, f"a vector of {count} elements")
         self.spend(size, position)
         start, tables, height = position + 4, 0, 0
         if element.kind == "float64":
             tree[field.name] = Doubles.from_bytes(self.data[start : start + size])
         elif element.kind == "enum" or element.kind in _SCALARS:
-            numbers = list(struct.unpack_from(f"<{count}{layout.format[1:]}", self.data, start))
+            numbers = list(struct.unpack_from(f"<{count}{self.layout(element).format[1:]}", self.data, start))
             if element.kind == "enum":
                 names = self.schema.names[element.name]
                 tree[field.name] = [names.get(number, number) for number in numbers]
             else:
                 tree[field.name] = list(map(bool, numbers)) if element.kind == "bool" else numbers
+        elif element.kind == "struct":
+            width = self.width(element)
+            tree[field.name] = [self.struct(element.name, start + width * index) for index in range(count)]
         else:
             items: list[Any] = []
             tree[field.name] = items

@@ -7,9 +7,10 @@ module of the library.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
 __all__ = ["Enum", "Field", "Schema", "Table", "Type", "Union", "read_reflection"]
@@ -20,7 +21,7 @@ class Type(NamedTuple):
 
     `kind` is "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64",
     "string", "enum", "table", "union", "utype" (the tag of a union) or "vector"; `name` is the name of the enum, table
-    or union. In a whole schema, it is also "struct" or "array", which has a `length`.
+    or union. It is also "struct"; in a struct "array", which has a `length`; and in a whole schema "vector64".
     """
 
     kind: str
@@ -38,8 +39,9 @@ class Type(NamedTuple):
 class Field(NamedTuple):
     """A field: its number in the vtable, and its definition in the schema. `optional` scalars can be null.
 
-    In a whole schema, `offset` is the place of a field in its struct, and `nested` is the table whose flatbuffer a
-    vector of bytes holds.
+    `offset` is the place of a field in its struct. `nested` is the table whose flatbuffer a vector of bytes holds, and
+    `is_flexible` says that it holds a FlexBuffer. In a whole schema, `is_far` says that the offset to the value has 64
+    bits. `initial` is the default of a string or of a vector, as the `.fbs` has it: a `.bfbs` has none.
     """
 
     name: str
@@ -52,6 +54,9 @@ class Field(NamedTuple):
     deprecated: bool = False
     offset: int = 0
     nested: str = ""
+    is_flexible: bool = False
+    is_far: bool = False
+    initial: str = ""
 
     @property
     def is_tag(self) -> bool:
@@ -60,16 +65,24 @@ class Field(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table and its fields, in the order of the schema. In a whole schema, a struct is one that has a `size`."""
+    """A table and its fields, in the order of the schema.
+
+    A struct is one that has a `size`, and lies at multiples of `align` bytes. `full` is the name with its namespace.
+    """
 
     name: str
     fields: tuple[Field, ...]
     doc: str
     size: int = 0
+    align: int = 1
+    full: str = ""
 
 
 class Enum(NamedTuple):
-    """An enum: numbers by name, and the comments of the names that have one. `is_flags`: members are bits."""
+    """An enum: numbers by name, and the comments of the names that have one. `is_flags`: members are bits.
+
+    `full` is the name with its namespace.
+    """
 
     name: str
     kind: str
@@ -77,12 +90,15 @@ class Enum(NamedTuple):
     doc: str
     value_docs: dict[str, str]
     is_flags: bool = False
+    full: str = ""
 
 
 class Union(NamedTuple):
-    """A union: its tables, numbered from 1 (0 is NONE), and the comments of those that have one.
+    """A union: its members, and the comments of those that have one.
 
-    In a whole schema, a member has a name, a number and a type of its own.
+    A member is the table of its name, and they are numbered from 1 (0 is NONE), unless `types` and `numbers` say
+    otherwise: a member of another namespace is called `space_Name`, and one with an alias has that name. In a whole
+    schema, members may be structs and strings. `full` is the name of the union with its namespace.
     """
 
     name: str
@@ -91,6 +107,22 @@ class Union(NamedTuple):
     member_docs: dict[str, str]
     numbers: tuple[int, ...] = ()
     types: tuple[Type, ...] = ()
+    full: str = ""
+
+    def table_of(self, member: str) -> str:
+        """The table of the member with this name."""
+        return self.types[self.members.index(member)].name if self.types else member
+
+    def number_of(self, member: str) -> int:
+        """The number of the member with this name."""
+        place = self.members.index(member)
+        return self.numbers[place] if self.numbers else place + 1
+
+    def numbered_as(self, number: int) -> str:
+        """The name of the member with this number, or "" if there is none."""
+        if self.numbers:
+            return self.members[self.numbers.index(number)] if number in self.numbers else ""
+        return self.members[number - 1] if 0 < number <= len(self.members) else ""
 
     @property
     def numbered(self) -> list[tuple[str, int, Type]]:
@@ -110,6 +142,7 @@ class Schema:
         unions: the unions.
         identifier: the four letters at the beginning of its messages, or "".
         names: for each enum, the names of its members by number.
+        notes: what the reader of the `.bfbs` does not know of the schema, as sentences.
         plans: the readers' preparations for the tables; only the readers use it.
     """
 
@@ -120,8 +153,10 @@ class Schema:
         enums: dict[str, Enum],
         unions: dict[str, Union],
         identifier: str = "",
+        notes: tuple[str, ...] = (),
     ) -> None:
         self.root = root
+        self.notes = notes
         self.identifier = identifier
         self.tables = tables
         self.enums = enums
@@ -155,19 +190,40 @@ _BASE_TYPES = {
     1: "utype", 2: "bool", 3: "int8", 4: "uint8", 5: "int16", 6: "uint16", 7: "int32", 8: "uint32", 9: "int64",
     10: "uint64", 11: "float32", 12: "float64", 13: "string", 14: "vector", 15: "table", 16: "union",
 }  # fmt: skip
-_UTYPE, _VECTOR, _TABLE, _UNION, _ARRAY = 1, 14, 15, 16, 17
+_UTYPE, _VECTOR, _TABLE, _UNION, _ARRAY, _VECTOR_64 = 1, 14, 15, 16, 17, 18
+
+WIDTHS: Final = {
+    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
+    "float32": 4, "float64": 8,
+}  # fmt: skip
+"""The number of bytes of each scalar, except the tags of unions."""
+
+# reflection.fbs: how many fields each table has that this reader knows.
+_KNOWN = {"Schema": 8, "Object": 8, "Field": 14, "Type": 6, "Enum": 7, "EnumVal": 6}
+_FEATURES = 15
+"""The bits of `advanced_features` that this reader knows: of arrays, unions, optional scalars, and the next."""
+_DEFAULTS = 8
+"""The bit for defaults of strings and vectors, which a `.bfbs` does not have."""
+_MOST_NOTES = 10
+_DEEPEST = 64
+"""How deep structs may nest."""
+_LARGEST_ALIGN = 256
 
 T = TypeVar("T")
 
 
-def read_reflection(data: bytes, *, whole: bool = False) -> Schema:
+def read_reflection(
+    data: bytes, *, whole: bool = False, root: str = "", literals: Mapping[str, str] | None = None
+) -> Schema:
     """Read the schema from a `.bfbs` file.
 
     Args:
         data: the contents of the file.
-        whole: also read parts that no version of the protocol has: structs, arrays, vectors of unions, unions of
-            anything except tables, two tables with the same name in different namespaces, and no root type. The
-            readers and writers of messages do not know them.
+        whole: also read parts that a codec does not write: vectors of unions, unions of anything except tables, vectors
+            and strings with offsets of 64 bits, and no root type.
+        root: the name of the table of a message, in place of the root type.
+        literals: the defaults of fields as the `.fbs` has them, by `space.Table.field`. A `.bfbs` has neither those of
+            strings and vectors, nor those of a ulong from 2^63. None if there is no `.fbs`.
 
     Raises:
         ValueError: it is not such a file, or its schema has parts that are not read.
@@ -175,7 +231,7 @@ def read_reflection(data: bytes, *, whole: bool = False) -> Schema:
     if data[4:8] != b"BFBS":
         raise ValueError("it is not a reflection schema: write one with flatc --binary --schema")
     try:
-        return _Reflection(data, whole).schema()
+        return _Reflection(data, whole, literals).schema(root)
     except (struct.error, IndexError, KeyError, UnicodeDecodeError, OverflowError, MemoryError) as error:
         raise ValueError("the reflection schema is broken") from error
 
@@ -196,6 +252,11 @@ class _Table:
         entry = 4 + 2 * number
         offset = self._at("<H", self.vtable + entry) if entry < self._at("<H", self.vtable) else 0
         return self.position + offset if offset else 0
+
+    def unknown(self, count: int) -> int:
+        """The number of the first field behind those that are known, or 0."""
+        fields = (self._at("<H", self.vtable) - 4) // 2
+        return next((number for number in range(count, fields) if self._field(number)), 0)
 
     def scalar(self, number: int, layout: str, default: Any = 0) -> Any:
         position = self._field(number)
@@ -241,38 +302,77 @@ class _Table:
 class _Reflection:
     """The reading of a `.bfbs` file."""
 
-    def __init__(self, data: bytes, whole: bool) -> None:
+    def __init__(self, data: bytes, whole: bool, literals: Mapping[str, str] | None) -> None:
         self.whole = whole
+        self.literals = literals
+        self.notes: list[str] = []
         self.root = _Table(data, struct.unpack_from("<I", data)[0])
         self.objects, self.found = self.root.tables(0), self.root.tables(1)
-        self.object_names = _short(self.objects, whole)
-        self.enum_names = _short(self.found, whole)
+        self.full_names = [entry.string(0) for entry in self.objects]
+        self.object_names = _short(self.objects)
+        self.enum_names = _short(self.found)
         self.left = MOST_TABLES - len(self.objects) - len(self.found)
 
-    def schema(self) -> Schema:
+    def note(self, text: str) -> None:
+        if len(self.notes) < _MOST_NOTES:
+            self.notes.append(text)
+
+    def look(self, kind: str, where: str, entry: _Table) -> None:
+        """Note a part of a table that only a newer flatc writes."""
+        if number := entry.unknown(_KNOWN[kind]):
+            self.note(f"{where} has a part that this reader does not know: field {number} of {kind} in reflection.fbs")
+
+    def schema(self, root: str) -> Schema:
+        self.look("Schema", "the schema", self.root)
+        features = self.root.scalar(6, "Q")
+        if features & ~_FEATURES:
+            self.note(f"the schema has features that this reader does not know: {features & ~_FEATURES:#x}")
+        if features & _DEFAULTS and self.literals is None:
+            self.note("the schema has defaults of strings or vectors, which a .bfbs does not have: use the .fbs")
         tables = {name: self.table(name, entry) for name, entry in zip(self.object_names, self.objects, strict=True)}
         enums: dict[str, Enum] = {}
         unions: dict[str, Union] = {}
         for name, entry in zip(self.enum_names, self.found, strict=True):
+            self.look("Enum", name, entry)
             if entry.scalar(2, "B"):
                 unions[name] = self.union(name, entry)
             else:
                 enums[name] = self.enum(name, entry)
+        structs = _Structs(tables, enums)
+        for table in tables.values():
+            if table.size:
+                structs.check(table)
+        if self.literals is None:
+            self.note_lost_defaults(tables, enums)
         identifier = self.root.string(2) if self.root.target(2) else ""
-        if not self.root.target(4):
-            if not self.whole:
-                raise ValueError("the schema has no root type: declare the table of a message with root_type")
-            return Schema("", tables, enums, unions, identifier)
-        root = self.known(self.root.table(4).string(0))
-        return Schema(tables[root].name, tables, enums, unions, identifier)
+        top = ""
+        if root:
+            top = self.known(root)
+            if top not in tables or tables[top].size:
+                raise ValueError(f"the schema has no table {root}, which is to be the root type")
+        elif self.root.target(4):
+            top = tables[self.known(self.root.table(4).string(0))].name
+        elif not self.whole:
+            raise ValueError("the schema has no root type: declare the table of a message with root_type")
+        return Schema(top, tables, enums, unions, identifier, tuple(self.notes))
+
+    def note_lost_defaults(self, tables: Mapping[str, Table], enums: Mapping[str, Enum]) -> None:
+        """Note the defaults from 2^63 that may be lost: a default is 0, and the enum has no member 0."""
+        for table in tables.values():
+            for field in table.fields:
+                enum = enums.get(field.type.name) if field.type.kind == "enum" else None
+                if enum is None or enum.kind != "uint64" or field.default != 0 or table.size:
+                    continue
+                if 0 not in enum.values.values():
+                    where = f"{table.name}.{field.name}"
+                    self.note(f"{where} may have a default from 2^63, which a .bfbs does not have: use the .fbs")
 
     def known(self, full: str, near: str = "") -> str:
         """The name of a table here, by its full name, or by its name as it is written near another one."""
-        names = [entry.string(0) for entry in self.objects]
         spaces = near.split(".")[:-1]
         for length in range(len(spaces), -1, -1):
-            if (name := ".".join([*spaces[:length], full])) in names:
-                return self.object_names[names.index(name)]
+            if (name := ".".join([*spaces[:length], full])) in self.full_names:
+                return self.object_names[self.full_names.index(name)]
         return full
 
     def several(self, entry: _Table, number: int) -> list[_Table]:
@@ -283,27 +383,39 @@ class _Reflection:
         return tables
 
     def table(self, name: str, entry: _Table) -> Table:
+        self.look("Object", name, entry)
         is_struct = bool(entry.scalar(2, "B"))
-        if is_struct and not self.whole:
-            raise ValueError(f"the schema has a struct, {name}; only tables are supported")
-        fields = [self.field(name, entry.string(0), field, is_struct) for field in self.several(entry, 1)]
-        size = entry.scalar(4, "i") if is_struct else 0
-        return Table(name, tuple(sorted(fields, key=lambda field: field.slot)), entry.doc(6), size)
+        full = entry.string(0)
+        fields = [self.field(name, full, field, is_struct) for field in self.several(entry, 1)]
+        size, align = (entry.scalar(4, "i"), entry.scalar(3, "i")) if is_struct else (0, 1)
+        if is_struct and size < 1:
+            raise ValueError(f"the struct {name} has no bytes")
+        ordered = tuple(sorted(fields, key=lambda field: (field.slot, field.offset)))  # structs have no slots
+        return Table(name, ordered, entry.doc(6), size, align, full)
 
     def field(self, table: str, full: str, entry: _Table, in_struct: bool) -> Field:
         name = entry.string(0)
-        kind = self.field_type(f"{table}.{name}", entry.table(1))
+        where = f"{table}.{name}"
+        self.look("Field", where, entry)
+        kind = self.field_type(where, entry.table(1), in_struct)
         default: Any = None
         optional = bool(entry.scalar(11, "B"))
+        literal = (self.literals or {}).get(f"{full}.{name}", "")
         if kind.kind in ("float64", "float32"):
             default = entry.scalar(5, "d", 0.0)
         elif kind.kind == "bool":
             default = bool(entry.scalar(4, "q"))
-        elif kind.kind not in ("string", "table", "union", "vector", "struct", "array"):
+        elif kind.kind not in ("string", "table", "union", "vector", "vector64", "struct", "array"):
             default = entry.scalar(4, "q")
-            if kind.kind == "uint64":
+            if self.is_unsigned(kind, entry.table(1)):
                 default %= 2**64
-        nested = entry.attributes(9).get("nested_flatbuffer", "") if self.whole and entry.target(9) else ""
+                if not default and literal and not optional:
+                    default = self.large(where, entry.table(1), literal)
+        attributes = entry.attributes(9) if entry.target(9) else {}
+        is_far = bool(entry.scalar(13, "B"))
+        if is_far and not self.whole:
+            raise ValueError(f"{where} has an offset of 64 bits; this is not supported")
+        nested = attributes.get("nested_flatbuffer", "")
         return Field(
             name=name,
             slot=entry.scalar(2, "H"),
@@ -314,18 +426,53 @@ class _Reflection:
             doc=entry.doc(10),
             deprecated=bool(entry.scalar(6, "B")),
             offset=entry.scalar(3, "H") if in_struct else 0,
-            nested=self.known(nested, full) if nested else "",
+            nested=self.nested(where, nested, full) if nested and _is_bytes(kind) else "",
+            is_flexible="flexbuffer" in attributes and _is_bytes(kind),
+            is_far=is_far,
+            initial=literal if kind.kind in ("string", "vector", "vector64") else "",
         )
 
-    def field_type(self, where: str, entry: _Table) -> Type:
+    def nested(self, where: str, name: str, near: str) -> str:
+        known = self.known(name, near)
+        if known not in self.object_names or self.objects[self.object_names.index(known)].scalar(2, "B"):
+            raise ValueError(f"{where} holds messages of {name}, and there is no such table")
+        return known
+
+    def is_unsigned(self, kind: Type, entry: _Table) -> bool:
+        """Whether its numbers are those of a ulong, which a `.bfbs` has as an int64."""
+        return kind.kind != "utype" and _BASE_TYPES.get(entry.scalar(0, "B")) == "uint64"
+
+    def large(self, where: str, entry: _Table, literal: str) -> int:
+        """The default of a ulong for which flatc has written 0, as the `.fbs` has it."""
+        numbers: dict[str, int] = {}
+        index = entry.scalar(2, "i", -1)
+        if index >= 0:
+            values = self.found[index].tables(1)
+            numbers = {value.string(0): value.scalar(1, "q") % 2**64 for value in values}
+        total = 0
+        for word in literal.strip("\"'").split():
+            own = word.rpartition(".")[2]
+            if own in numbers:
+                total |= numbers[own]
+            elif re.fullmatch(r"[+-]?(?:0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})", word):
+                total |= int(word, 16 if "x" in word.lower() else 10) % 2**64
+            else:
+                self.note(f"{where} has the default {literal}, which is not read: it is 0 here")
+                return 0
+        return total
+
+    def field_type(self, where: str, entry: _Table, in_struct: bool) -> Type:
+        self.look("Type", where, entry)
         number, element, index = entry.scalar(0, "B"), entry.scalar(1, "B"), entry.scalar(2, "i", -1)
-        if number == _ARRAY and self.whole:
+        if number == _ARRAY and in_struct:
             return Type("array", "", self.base_type(where, element, index), entry.scalar(3, "H"))
-        if number != _VECTOR:
+        if number not in (_VECTOR, _VECTOR_64):
             return self.base_type(where, number, index)
         if element in (_UTYPE, _UNION) and not self.whole:
             raise ValueError(f"{where} is a vector of unions; only unions themselves are supported")
-        return Type("vector", "", self.base_type(where, element, index))
+        if number == _VECTOR_64 and not self.whole:
+            raise ValueError(f"{where} is a vector with a size of 64 bits; this is not supported")
+        return Type("vector" if number == _VECTOR else "vector64", "", self.base_type(where, element, index))
 
     def base_type(self, where: str, number: int, index: int) -> Type:
         if number not in _BASE_TYPES or number == _VECTOR:
@@ -345,54 +492,88 @@ class _Reflection:
         return self.enum_names[index]
 
     def enum(self, name: str, entry: _Table) -> Enum:
-        values = self.several(entry, 1)
+        values = self.values(name, entry)
         docs = {value.string(0): value.doc(4) for value in values if value.doc(4)}
         kind = _BASE_TYPES[entry.table(3).scalar(0, "B")]
-        layout = "Q" if kind == "uint64" and self.whole else "q"
+        if kind not in WIDTHS:
+            raise KeyError(kind)
+        layout = "Q" if kind == "uint64" else "q"
         numbers = {value.string(0): value.scalar(1, layout) for value in values}
-        is_flags = self.whole and bool(entry.target(4)) and "bit_flags" in entry.attributes(4)
-        return Enum(name, kind, numbers, entry.doc(5), docs, is_flags)
+        is_flags = bool(entry.target(4)) and "bit_flags" in entry.attributes(4)
+        return Enum(name, kind, numbers, entry.doc(5), docs, is_flags, entry.string(0))
+
+    def values(self, name: str, entry: _Table) -> list[_Table]:
+        values = self.several(entry, 1)
+        for value in values:
+            self.look("EnumVal", f"{name}.{value.string(0)}", value)
+        return values
 
     def union(self, name: str, entry: _Table) -> Union:
-        if self.whole:
-            return self.whole_union(name, entry)
-        members, docs = [], {}
-        for number, value in enumerate(sorted(self.several(entry, 1), key=lambda value: value.scalar(1, "q"))):
-            if value.scalar(1, "q") != number:
-                raise ValueError(f"the members of the union {name} are not numbered from 0; this is not supported")
-            if number:
-                kind = value.table(3)
-                if kind.scalar(0, "B") != _TABLE:
-                    raise ValueError(f"the union {name} has a member that is not a table; this is not supported")
-                place = kind.scalar(2, "i", -1)
-                if place < 0:
-                    raise IndexError
-                members.append(self.object_names[place])
-                if doc := value.doc(4):
-                    docs[members[-1]] = doc
-        return Union(name, tuple(members), entry.doc(5), docs)
-
-    def whole_union(self, name: str, entry: _Table) -> Union:
-        """A union of anything. A member has its own name only if it is not the name of its type."""
         found = []
-        for value in sorted(self.several(entry, 1), key=lambda value: value.scalar(1, "q")):
+        for value in sorted(self.values(name, entry), key=lambda value: value.scalar(1, "q")):
             if number := value.scalar(1, "q"):
                 kind = value.table(3)
                 type_ = self.base_type(name, kind.scalar(0, "B"), kind.scalar(2, "i", -1))
-                own = value.string(0)
-                is_alias = type_.name.rsplit(".", 1)[-1] != own.rsplit("_", 1)[-1] and type_.name != own
-                found.append((own if is_alias or not type_.name else type_.name, number, type_, value.doc(4)))
+                if type_.kind != "table" and not self.whole:
+                    raise ValueError(f"the union {name} has a member that is not a table; this is not supported")
+                if not 0 < number < 256:
+                    raise ValueError(f"the union {name} has a member with the number {number}")
+                found.append((value.string(0), number, type_, value.doc(4)))
         members = tuple(member for member, *_ in found)
         docs = {member: doc for member, _, _, doc in found if doc}
         numbers, types = tuple(number for _, number, _, _ in found), tuple(type_ for _, _, type_, _ in found)
-        return Union(name, members, entry.doc(5), docs, numbers, types)
+        if types == tuple(Type("table", member) for member in members):
+            types = ()
+        if numbers == tuple(range(1, len(members) + 1)):
+            numbers = ()
+        return Union(name, members, entry.doc(5), docs, numbers, types, entry.string(0))
 
 
-def _short(entries: list[_Table], whole: bool) -> list[str]:
-    """The names without their namespaces. In a whole schema, names that would be equal stay as they are."""
+def _is_bytes(kind: Type) -> bool:
+    return kind.kind == "vector" and kind.element is not None and kind.element.kind == "uint8"
+
+
+class _Structs:
+    """The check of structs: fields lie in them one after the other, and no struct is part of itself."""
+
+    def __init__(self, tables: Mapping[str, Table], enums: Mapping[str, Enum]) -> None:
+        self.tables, self.enums = tables, enums
+        self.depths: dict[str, int] = {}
+
+    def check(self, table: Table) -> int:
+        """Refuse a struct that is damaged. Return how deep structs nest in it."""
+        if table.name in self.depths:
+            if not self.depths[table.name]:
+                raise ValueError(f"the struct {table.name} contains itself")
+            return self.depths[table.name]
+        self.depths[table.name] = 0
+        if table.align < 1 or table.align & (table.align - 1) or table.align > _LARGEST_ALIGN:
+            raise ValueError(f"the struct {table.name} has an impossible alignment, {table.align}")
+        deepest = end = 0
+        for field in table.fields:
+            is_array = field.type.kind == "array"
+            kind = field.type.element if is_array and field.type.element else field.type
+            if kind.kind == "struct":
+                deepest = max(deepest, self.check(self.tables[kind.name]))
+                width = self.tables[kind.name].size
+            else:
+                width = WIDTHS[self.enums[kind.name].kind if kind.kind == "enum" else kind.kind]
+            if field.offset < end:
+                raise ValueError(f"the fields of the struct {table.name} overlap")
+            end = field.offset + width * (field.type.length if is_array else 1)
+        if end > table.size:
+            raise ValueError(f"the struct {table.name} is too small for its fields")
+        if table.size % table.align:
+            raise ValueError(f"the struct {table.name} has {table.size} bytes, no multiple of {table.align}")
+        if deepest >= _DEEPEST:
+            raise ValueError(f"structs nest more than {_DEEPEST} deep")
+        self.depths[table.name] = deepest + 1
+        return deepest + 1
+
+
+def _short(entries: list[_Table]) -> list[str]:
+    """The names without their namespaces, except of names that would be equal."""
     full = [entry.string(0) for entry in entries]
     names = [name.rsplit(".", 1)[-1] for name in full]
     twice = {name for name, count in Counter(names).items() if count > 1}
-    if twice and not whole:
-        raise ValueError(f"two parts of the schema are called {min(twice)}, in different namespaces")
     return [long if short in twice else short for long, short in zip(full, names, strict=True)]

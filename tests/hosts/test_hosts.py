@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import pickle
 from collections.abc import Callable
 from itertools import count as integers
@@ -20,23 +19,14 @@ from batprotocol import FrozenHosts, Hosts, HostsError, HostSetError, MessageBui
 from batprotocol.conversation import hostsets
 from batprotocol.errors import ProtocolError
 from batprotocol.model.free_hosts import MOST_HOSTS
-from batprotocol.model.free_hosts.hosts import Pool, PythonHosts
 from batprotocol.model.hosts import frozen_hosts
 
 WITHOUT_ENGINE = True
 
 SMALL = 90
-"""Above this, `Hosts` goes another way for sets of hosts in a row; and so do rows that are not cut short. Half as many
-are more intervals than what is in C takes by itself."""
+"""Above this, `Hosts` goes another way for sets of hosts in a row; and so do rows that are not cut short."""
 
 
-class SlowHosts(Pool, PythonHosts):
-    """What `Hosts` are where nothing was compiled."""
-
-    __slots__ = ()
-
-
-KINDS: list[Any] = [Hosts, SlowHosts]
 few = st.sets(st.integers(0, SMALL), max_size=40)
 rows = st.builds(lambda first, size: set(range(first, first + size)), st.integers(0, SMALL), st.integers(0, SMALL))
 sets = st.one_of(few, rows, st.builds(set.union, few, rows), st.builds(set.symmetric_difference, rows, few))
@@ -80,12 +70,11 @@ def pickled(hosts: Hosts) -> Hosts:
 class Taking(RuleBasedStateMachine):
     """Hosts are taken and given back in all ways, and two plain sets keep account."""
 
-    kind: Any = Hosts
     taken = Bundle("taken")
 
     @initialize(hosts=sets, form=forms)
     def begin(self, hosts: set[int], form: Callable[[set[int]], Any]) -> None:
-        self.hosts = self.kind(form(hosts))
+        self.hosts = Hosts(form(hosts))
         self.free = set(hosts)
         self.known = set(hosts)
 
@@ -165,11 +154,11 @@ class Taking(RuleBasedStateMachine):
         self.hosts &= form(hosts)
         self.free &= hosts
 
-    @rule(duplicate=st.sampled_from([copy.copy, copy.deepcopy, PythonHosts.copy, pickled]))
+    @rule(duplicate=st.sampled_from([copy.copy, copy.deepcopy, Hosts.copy, pickled]))
     def go_on_with_a_copy(self, duplicate: Callable[[Hosts], Hosts]) -> None:
         left, self.hosts = self.hosts, duplicate(self.hosts)
         assert self.hosts == left
-        assert type(self.hosts) is self.kind
+        assert type(self.hosts) is Hosts
         left |= {0, 2 * SMALL}
         left.take(1)
 
@@ -181,21 +170,9 @@ class Taking(RuleBasedStateMachine):
         assert [host for host in range(-2, 2 * SMALL + 2) if host in self.hosts] == sorted(self.free)
 
 
-class TakingSlowly(Taking):
-    kind = SlowHosts
-
-
-@pytest.mark.parametrize("machine", [Taking, TakingSlowly])
-def test_taking_and_giving_back(machine: type[Taking]) -> None:
+def test_taking_and_giving_back() -> None:
     steps = settings(stateful_step_count=30)
-    run_state_machine_as_test(machine, settings=steps)  # type: ignore[no-untyped-call]  # hypothesis gives it no types
-
-
-@pytest.mark.parametrize("name", ["take", "take_contiguous", "take_these", "give_back"])
-def test_what_is_compiled_is_told_in_the_same_words(name: str) -> None:
-    compiled, python = getattr(Hosts, name), getattr(PythonHosts, name)
-    assert inspect.getdoc(compiled) == inspect.getdoc(python)
-    assert [*inspect.signature(compiled).parameters] == [*inspect.signature(python).parameters]
+    run_state_machine_as_test(Taking, settings=steps)  # type: ignore[no-untyped-call]  # hypothesis gives it no types
 
 
 class NamedHosts(Hosts):
@@ -218,9 +195,8 @@ def test_what_derives_from_it_is_copied_whole(duplicate: Callable[[Hosts], Hosts
     assert (free.name, len(free)) == ("left", 5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_arguments_can_be_named(kind: Any) -> None:
-    free = kind("0-3")
+def test_arguments_can_be_named() -> None:
+    free = Hosts("0-3")
     assert free.take(count=2) == frozen_hosts("0-1")
     free.give_back(hosts=1)
     assert free.take_contiguous(count=1) == frozen_hosts(1)
@@ -349,12 +325,9 @@ REFUSED: list[tuple[Callable[[Hosts], object], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("wrong", "error", "text"), REFUSED, ids=integers())
-def test_what_is_refused_changes_nothing(
-    wrong: Callable[[Hosts], object], error: type[Exception], text: str, kind: Any
-) -> None:
-    free = kind("0-4 6 9-10")
+def test_what_is_refused_changes_nothing(wrong: Callable[[Hosts], object], error: type[Exception], text: str) -> None:
+    free = Hosts("0-4 6 9-10")
     free.take_these("2-3")
     before = (free.intervals, free.taken, len(free))
     with pytest.raises(error) as refused:

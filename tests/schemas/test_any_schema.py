@@ -317,7 +317,8 @@ def test_what_is_no_schema_is_told(tmp_path: Path) -> None:
         ("a.bfbs", b"\0" * 100, "a.bfbs: it is not a reflection schema"),
         ("b.fbs", b"table {", "b.fbs: flatc refuses it"),
         ("c.fbs", b"table A {}", "c.fbs: the schema has no root type"),
-        ("d.fbs", b"struct A { x: int; } table B { a: A; } root_type B;", "d.fbs: the schema has a struct, A"),
+        ("d.fbs", b"table A {} union U { A } table B { a: [U]; } root_type B;", "d.fbs: B.a is a vector of unions"),
+        ("e.fbs", b"struct A { x: int; } union U { A } table B { a: U; } root_type B;", "e.fbs: the union U has a mem"),
     ):
         if name.endswith(".fbs") and lacking("flatc"):
             continue

@@ -183,7 +183,7 @@ def test_places_in_included_files(tmp_path: Path) -> None:
     found = {name: line.line for name, line in places_of(top).items()}
     assert found == {
         "Low": 4, "Low.x": 6, "Top": 3, "Top.low": 3, "Top.many": 4, "E": 5, "E.A": 5, "E.B": 6, "U": 7, "U.other": 8,
-        "U.Low": 9, "root_type": 11,
+        "U.Low": 9, "root_type": 11, "a.b.Low": 4, "a.b.Low.x": 6,
     }  # fmt: skip
     assert places_of("2024-10") == places_of(tmp_path / "none.fbs") == {}
 
@@ -192,7 +192,7 @@ def test_places_in_included_files(tmp_path: Path) -> None:
 def test_any_text_has_places(text: str) -> None:
     from batprotocol.schemas.places import _parts
 
-    assert all(1 <= line <= text.count("\n") + 1 for _, line in _parts(text))
+    assert all(1 <= part.line <= text.count("\n") + 1 for part in _parts(text))
 
 
 def test_a_schema_with_everything_is_equal_to_itself() -> None:

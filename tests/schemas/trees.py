@@ -29,16 +29,25 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 NUMBERS = st.integers(-4000, 4000).map(lambda number: number / 4)
 """Those that flatc's JSON has exactly."""
 
+FLEXIBLE = st.recursive(
+    st.booleans() | st.integers(-(2**63), 2**63 - 1) | NUMBERS | TEXTS,
+    lambda inner: st.lists(inner | st.none(), max_size=3) | st.dictionaries(TEXTS, inner | st.none(), max_size=3),
+    max_leaves=5,
+)
+"""Values without a schema, except integers from 2^63, which flatc reads as 0."""
+
 
 @st.composite
 def records(draw: st.DrawFn, schema: Schema, table: str = "", depth: int = 6) -> dict[str, Any]:
     """A record of a table of the schema, the root if none is named, as it is read."""
     found: dict[str, Any] = {}
+    if schema.tables[table or schema.root].size:
+        return {field.name: draw(values(schema, field.type, field, 0)) for field in schema.tables[table].fields}
     for field in schema.tables[table or schema.root].fields:
         if field.type.kind == "utype" or field.deprecated:
             continue
         if draw(st.integers(0, 3)) == 0 and not field.required:
-            scalar = field.type.kind not in ("string", "vector", "table", "union")
+            scalar = field.type.kind not in ("string", "vector", "table", "union", "struct")
             if scalar:
                 names = schema.names.get(field.type.name, {})
                 found[field.name] = names.get(field.default, field.default)
@@ -46,10 +55,15 @@ def records(draw: st.DrawFn, schema: Schema, table: str = "", depth: int = 6) ->
         if field.type.kind == "union":
             members = schema.unions[field.type.name].members
             if depth < 2:  # the shortest way out
-                members = min((member,) for member in members if not needs_tables(schema, member))
+                union = schema.unions[field.type.name]
+                members = min((member,) for member in members if not needs_tables(schema, union.table_of(member)))
             member = draw(st.sampled_from(members))
             found[f"{field.name}_type"] = member
-            found[field.name] = draw(records(schema, member, depth - 1))
+            found[field.name] = draw(records(schema, schema.unions[field.type.name].table_of(member), depth - 1))
+        elif field.is_flexible:
+            found[field.name] = draw(FLEXIBLE)
+        elif field.nested:
+            found[field.name] = draw(records(schema, field.nested, depth - 1))
         elif field.type.kind == "table" and depth < 1 and not field.required:
             continue
         else:
@@ -77,9 +91,11 @@ def values(schema: Schema, type_: Type, field: Field | None, depth: int) -> st.S
         return st.sampled_from(sorted(schema.enums[type_.name].values))
     if type_.kind == "string":
         return TEXTS
-    if type_.kind == "table":
+    if type_.kind in ("table", "struct"):
         return records(schema, type_.name, depth - 1)
     assert type_.element
+    if type_.kind == "array":
+        return st.lists(values(schema, type_.element, None, depth), min_size=type_.length, max_size=type_.length)
     most = 0 if depth < 1 else 3
     items = st.lists(values(schema, type_.element, None, depth), max_size=most)
     return items.map(Doubles) if type_.element.kind == "float64" else items

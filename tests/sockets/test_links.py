@@ -1,11 +1,10 @@
-"""Links: whole messages through a ROUTER socket, the same ones by what is in C and by what is in Python."""
+"""Links: whole messages through a ROUTER socket."""
 
 from __future__ import annotations
 
 import gc
 import os
 import signal
-import subprocess
 import sys
 import threading
 import zlib
@@ -17,14 +16,10 @@ import pytest
 import zmq
 from hypothesis import given
 from hypothesis import strategies as st
-from support import ROOT
 
-from batprotocol._util.sockets.link import LINKS, Link, PythonLink, new_link
+from batprotocol._util.sockets.link import Link
 
 WITHOUT_ENGINE = True
-
-needs_native_link = pytest.mark.skipif("native" not in LINKS, reason="links were not compiled, or find no libzmq")
-each_link = pytest.mark.parametrize("kind", LINKS)
 
 Frames = list[bytes]
 
@@ -32,7 +27,7 @@ Frames = list[bytes]
 class Ends:
     """A link, and peers that are connected to its socket."""
 
-    def __init__(self, kind: str, peers: int = 1) -> None:
+    def __init__(self, peers: int = 1) -> None:
         self.context: zmq.Context[Any] = zmq.Context()
         self.socket = self.context.socket(zmq.ROUTER)
         self.socket.rcvtimeo = 10_000
@@ -42,13 +37,12 @@ class Ends:
             peer.routing_id = b"peer %d" % number
             peer.rcvtimeo = 10_000
             peer.connect("inproc://ends")
-        self.link: Link = LINKS[kind](self.socket)
+        self.link = Link(self.socket)
 
     def __enter__(self) -> Ends:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.link.close()
         self.context.destroy(linger=0)
 
 
@@ -76,27 +70,22 @@ messages = st.lists(parts, min_size=1, max_size=5)
 def test_whatever_is_said_arrives(said: list[Frames], along: Frames) -> None:
     """Also several messages at once, of which none is taken for a part of another one."""
     route = (b"peer 0", *along)
-    found = []
-    for kind in LINKS:
-        with Ends(kind) as ends:
-            for frames in said:
-                ends.peers[0].send_multipart(frames)
-            arrived = [ends.link.receive(route, zmq.NOBLOCK) for _ in said]
-            assert ends.link.asked == bool(said)
-            assert ends.link.receive(route, zmq.NOBLOCK) is None
-        found.append(arrived)
-        for frames, one in zip(said, arrived, strict=True):
-            if frames[:-1] == along:
-                assert one == frames[-1]
-            else:
-                assert isinstance(one, tuple)
-                assert one == ([b"peer 0", *frames], None)  # within a process, there are no file descriptors
-    assert all(each == found[0] for each in found)
+    with Ends() as ends:
+        for frames in said:
+            ends.peers[0].send_multipart(frames)
+        arrived = [ends.link.receive(route, zmq.NOBLOCK) for _ in said]
+        assert ends.link.asked == bool(said)
+        assert ends.link.receive(route, zmq.NOBLOCK) is None
+    for frames, one in zip(said, arrived, strict=True):
+        if frames[:-1] == along:
+            assert one == frames[-1]
+        else:
+            assert isinstance(one, tuple)
+            assert one == ([b"peer 0", *frames], None)  # within a process, there are no file descriptors
 
 
-@each_link
-def test_the_file_descriptor_of_a_connection_is_told(kind: str) -> None:
-    with Ends(kind) as ends:
+def test_the_file_descriptor_of_a_connection_is_told() -> None:
+    with Ends() as ends:
         port = ends.socket.bind_to_random_port("tcp://127.0.0.1")
         with ends.context.socket(zmq.REQ) as peer, zmq.Context() as other, other.socket(zmq.REQ) as another:
             for each in peer, another:
@@ -112,9 +101,8 @@ def test_the_file_descriptor_of_a_connection_is_told(kind: str) -> None:
         assert len(descriptors) == 2
 
 
-@each_link
-def test_nothing_arrives(kind: str) -> None:
-    with Ends(kind) as ends:
+def test_nothing_arrives() -> None:
+    with Ends() as ends:
         assert ends.link.receive((b"peer 0", b""), zmq.NOBLOCK) is None
         ends.socket.rcvtimeo = 1
         assert ends.link.receive((), 0) is None
@@ -124,10 +112,9 @@ def test_nothing_arrives(kind: str) -> None:
 # What is sent
 
 
-@each_link
 @given(route=st.lists(parts, max_size=3), data=st.binary(max_size=100))
-def test_whatever_is_sent_arrives(kind: str, route: Frames, data: bytes) -> None:
-    with Ends(kind, peers=2) as ends:
+def test_whatever_is_sent_arrives(route: Frames, data: bytes) -> None:
+    with Ends(peers=2) as ends:
         ends.peers[0].send(b"question")
         ends.link.receive((), 0)
         assert ends.link.asked
@@ -139,10 +126,9 @@ def test_whatever_is_sent_arrives(kind: str, route: Frames, data: bytes) -> None
         ends.link.send((b"nobody", *route), data)  # whoever has gone gets nothing
 
 
-@each_link
-def test_large_messages(kind: str) -> None:
+def test_large_messages() -> None:
     data = os.urandom(3_000_000)
-    with Ends(kind) as ends:
+    with Ends() as ends:
         for _ in range(3):
             ends.peers[0].send_multipart([b"", data])
             heard = ends.link.receive((b"peer 0", b""), 0)
@@ -155,12 +141,11 @@ def test_large_messages(kind: str) -> None:
 # Signals
 
 
-@each_link
-def test_what_a_handler_raises_ends_a_wait(kind: str) -> None:
+def test_what_a_handler_raises_ends_a_wait() -> None:
     def raises(number: int, frame: object) -> None:
         raise LookupError
 
-    with Ends(kind) as ends, handled(raises):
+    with Ends() as ends, handled(raises):
         interrupt_soon()
         with pytest.raises(LookupError):
             ends.link.receive((), 0)
@@ -169,10 +154,9 @@ def test_what_a_handler_raises_ends_a_wait(kind: str) -> None:
         assert ends.link.receive((b"peer 0",), 0) == b"later"
 
 
-@each_link
-def test_a_handler_can_shorten_a_wait(kind: str) -> None:
+def test_a_handler_can_shorten_a_wait() -> None:
     """The wait begins anew after a signal, with the time that the handler has set."""
-    with Ends(kind) as ends:
+    with Ends() as ends:
 
         def shortens(number: int, frame: object) -> None:
             ends.socket.rcvtimeo = 0
@@ -182,9 +166,8 @@ def test_a_handler_can_shorten_a_wait(kind: str) -> None:
             assert ends.link.receive((), 0) is None
 
 
-@each_link
-def test_a_message_that_comes_after_a_signal(kind: str) -> None:
-    with Ends(kind) as ends:
+def test_a_message_that_comes_after_a_signal() -> None:
+    with Ends() as ends:
 
         def answers(number: int, frame: object) -> None:
             ends.peers[0].send_multipart([b"", b"now"])
@@ -196,8 +179,7 @@ def test_a_message_that_comes_after_a_signal(kind: str) -> None:
 
 # pyzmq gives a frame back by a call that looks for signals, and what a handler raises there gets lost.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@each_link
-def test_signals_at_random_moments_lose_nothing(kind: str) -> None:
+def test_signals_at_random_moments_lose_nothing() -> None:
     """Whatever is interrupted, either nothing was taken or `asked` tells."""
 
     class Came(Exception):  # it is no error
@@ -209,7 +191,7 @@ def test_signals_at_random_moments_lose_nothing(kind: str) -> None:
         if wanted:
             raise Came
 
-    with Ends(kind) as ends:
+    with Ends() as ends:
         link, route = ends.link, (b"peer 0", b"")
         before = signal.signal(signal.SIGALRM, comes)
         interrupted = 0
@@ -244,9 +226,8 @@ def test_signals_at_random_moments_lose_nothing(kind: str) -> None:
 # The ends
 
 
-@each_link
-def test_others_run_while_a_link_waits(kind: str) -> None:
-    with Ends(kind) as ends:
+def test_others_run_while_a_link_waits() -> None:
+    with Ends() as ends:
         heard: list[object] = []
         thread = threading.Thread(target=lambda: heard.append(ends.link.receive((b"peer 0",), 0)))
         thread.start()
@@ -255,11 +236,8 @@ def test_others_run_while_a_link_waits(kind: str) -> None:
         assert heard == [b"from another thread"]
 
 
-@each_link
-def test_after_the_end(kind: str) -> None:
-    with Ends(kind) as ends:
-        ends.link.close()
-        ends.link.close()
+def test_after_the_end() -> None:
+    with Ends() as ends:
         ends.socket.close()
         for call in (lambda: ends.link.receive((), 0), lambda: ends.link.send((b"peer 0",), b"")):
             with pytest.raises(zmq.ZMQError) as caught:
@@ -267,34 +245,8 @@ def test_after_the_end(kind: str) -> None:
             assert caught.value.errno == zmq.ENOTSOCK
 
 
-@needs_native_link
-@pytest.mark.parametrize("arguments", [(), ((),), ((), 0, 0), ([], 0), ((1,), 0), ((), "0"), ((), 2), ((), 2**40)])
-def test_wrong_arguments(arguments: tuple[Any, ...]) -> None:
-    with Ends("native") as ends:
-        with pytest.raises((TypeError, ValueError)):
-            ends.link.receive(*arguments)
-        with pytest.raises(TypeError):
-            ends.link.send(*arguments)  # a tuple and an int are no more right here
-    with pytest.raises(AttributeError):
-        LINKS["native"](7)  # type: ignore[arg-type]  # the wrong argument is the test
-
-
-@needs_native_link
-def test_what_is_no_libzmq() -> None:
-    import _ctypes
-
-    from batprotocol._util.sockets import _link
-
-    for path, why in ((__file__, "no library that is loaded"), (_ctypes.__file__, "no zmq_msg_init")):
-        with pytest.raises(ImportError, match=why):
-            _link.bind(path, zmq.ZMQError)
-    with Ends("native") as ends:  # what was bound before stays
-        assert ends.link.receive((), zmq.NOBLOCK) is None
-
-
-@needs_native_link
 def test_nothing_is_kept() -> None:
-    with Ends("native") as ends:
+    with Ends() as ends:
         route, data = (b"peer 0", b"delimiter"), b"something to say"
 
         def talk() -> None:
@@ -316,22 +268,3 @@ def test_nothing_is_kept() -> None:
         gc.collect()
         after = sys.getallocatedblocks(), *(sys.getrefcount(each) for each in (*route, data, None, ends.link))
     assert all(abs(later - sooner) < 100 for later, sooner in zip(after, before, strict=True))
-
-
-def test_the_best_one_serves() -> None:
-    with Ends("python") as ends:
-        best = new_link(ends.socket)
-        assert type(best) is next(iter(LINKS.values()))
-        assert isinstance(best, PythonLink) == ("native" not in LINKS)
-        best.close()
-
-
-@pytest.mark.slow
-@needs_native_link
-def test_without_the_extension() -> None:
-    code = (
-        "import sys; sys.modules['batprotocol._util.sockets._link'] = None\n"
-        "from batprotocol._util.sockets.link import LINKS; print(*LINKS)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert (done.stdout, done.stderr) == ("python\n", "")

@@ -87,6 +87,55 @@ def test_the_sign_does_not_depend_on_the_windows(tmp_path: Path) -> None:
     assert len({round(value or 0, 6) for value in values}) == 1
 
 
+def drawn_log(path: Path, policy: str) -> str:
+    """Write 5,000 jobs of the model of Lublin and Feitelson in 12.4 days, with a load near 1, as a policy ran them."""
+    drawn = named_workload("lublin:256?jobs=5000&seed=1&offered-load=0.98")
+    records = [drawn.record(place) for place in range(len(drawn))]
+    factor = 12.4 * DAY / (records[-1].time - records[0].time)
+    rows = []
+    for number, job in enumerate(records):
+        run = max(round(drawn.profiles[f"{drawn.name}!{job.profile}"].profile.delay * factor), 1)
+        asked = max(round((job.walltime or 0) * factor), run)
+        time = round((job.time - records[0].time) * factor)
+        rows.append([number + 1, time, -1, run, job.resources, -1, -1, job.resources, asked, *[-1] * 9])
+
+    def write() -> None:
+        path.write_text("\n".join(["; MaxProcs: 256", *(" ".join(map(str, row)) for row in rows)]) + "\n")
+
+    write()
+    workload = named_workload(str(path))
+    result = simulate(platform_for([workload]), workload, named(policy)())
+    waits = {int(job.job_id): job.waiting_time for job in result.jobs}
+    for row in rows:
+        row[2] = round(waits[row[0]] or 0)
+    write()
+    return str(path)
+
+
+@pytest.mark.long
+@pytest.mark.slow
+def test_five_thousand_jobs_at_a_load_near_one_have_one_sign(tmp_path: Path) -> None:
+    log = drawn_log(tmp_path / "log.swf", "easy-saf")
+    workload, whole = named_workload(log), {}
+    policies = ("easy-saf", "fcfs")
+    for name in ("easy", *policies):
+        metrics = simulate(platform_for([workload]), workload, named(name)()).metrics()
+        whole[name] = metrics.waiting.mean
+    assert metrics.offered_load == pytest.approx(0.98, abs=0.01)
+    assert whole["easy"] > 0.2 * DAY, "there is a backlog"
+    differences = {name: whole[name] - whole["easy"] for name in policies}
+    assert min(differences.values()) < 0 < max(differences.values())
+    for window, warm_up in ((7 * DAY, 0.0), (DAY, 0.0), (DAY / 4, 0.0), (DAY, DAY / 4)):
+        answer = asked(log, tmp_path / "runs", Question(policies=policies, window=window, warm_up=warm_up))
+        for name, cells in zip(answer.differences.rows[1:], answer.differences.cells[1:], strict=True):
+            found = cells[0].mean
+            assert found is not None
+            assert (found > 0) == (differences[name] > 0), (name, window, warm_up)
+            if not warm_up:
+                assert found == pytest.approx(differences[name], abs=0.1)
+                assert cells[0].low is None or cells[0].high is None or cells[0].low <= found <= cells[0].high
+
+
 SACCT = "JobID|User|Partition|Submit|Eligible|Start|End|State|NNodes|NodeList|TimelimitRaw|Dependency"
 
 

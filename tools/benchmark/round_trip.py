@@ -37,7 +37,7 @@ from benchmark.turns import SCHEDULERS, recorded
 
 __all__ = ["GOALS", "Ratio", "Recording", "main", "measure"]
 
-GOALS: Final = {"native": 1.25, "python": 1.8}
+GOALS: Final = {"native": 1.65, "python": 2.0}
 """How many times the turn of the echo that of a scheduler may take, by the engine."""
 
 PART = 250

@@ -1,7 +1,7 @@
 """The two ends of a conversation over ZeroMQ: `channel` is bound and answers, `requester` connects and asks.
 
 The runtimes of both sides use them. They do not know the contents of frames. `endpoints` checks the endpoints to bind.
-A channel's messages go through a `link`, which is in C where it was compiled (`_link`, from `native/`).
+A channel's messages go through a `link`.
 """
 
 from batprotocol._util.sockets.channel import TICK, Channel

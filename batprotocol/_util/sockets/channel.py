@@ -19,7 +19,7 @@ from typing import NamedTuple
 import zmq
 
 from batprotocol._util.sockets.endpoints import LARGEST, identity, is_ipv6, path_of, refuse_bad_endpoint
-from batprotocol._util.sockets.link import NOW, Route, new_link
+from batprotocol._util.sockets.link import NOW, Link, Route
 from batprotocol.errors import DecodeError
 
 __all__ = ["Channel"]
@@ -76,7 +76,7 @@ class Channel:
         self._socket.maxmsgsize = LARGEST
         self._socket.rcvtimeo = max(1, round(self.tick * 1000))
         self._socket.ipv6 = is_ipv6(endpoint)
-        self._link = new_link(self._socket)
+        self._link = Link(self._socket)
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         self._connected: set[int] = set()
         self._waiting: dict[Route, _Request] = {}
@@ -238,6 +238,5 @@ class Channel:
         with suppress(zmq.ZMQError):
             self._socket.disable_monitor()
         self._monitor.close(linger=0)
-        self._link.close()
         self._socket.close()
         self._context.term()

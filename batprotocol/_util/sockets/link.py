@@ -1,19 +1,16 @@
 """Sends and receives whole messages through a ROUTER socket, with the frames that lead back to their sender.
 
-There are two links that do the same. The one in C, where it was compiled, takes one call for a message. The one in
-Python, made of pyzmq's methods, takes one call for each frame. Neither knows the peers, nor the contents of messages.
+It knows neither the peers nor the contents of messages.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import zmq
 
-__all__ = ["LINKS", "NOW", "Arrived", "Link", "PythonLink", "Route", "new_link"]
+__all__ = ["NOW", "Arrived", "Link", "Route"]
 
 Route: TypeAlias = tuple[bytes, ...]
 """The first frames of a message: the number of the connection, any proxies, and an empty frame."""
@@ -27,16 +24,23 @@ NOW: Final = int(zmq.NOBLOCK)
 _MORE: Final = int(zmq.SNDMORE)
 
 
-class Link(Protocol):
-    """Messages through a ROUTER socket.
+class Link:
+    """Messages through a ROUTER socket, by pyzmq's methods.
+
+    Args:
+        socket: the socket.
 
     Attributes:
         asked: whether a message, or its beginning, was received, and no message was sent after it.
     """
 
-    asked: bool
+    def __init__(self, socket: zmq.Socket[Any]) -> None:
+        self.asked = False
+        self._take = socket.recv
+        self._give = super(zmq.Socket, socket).send  # pyzmq wraps it to take more arguments: three times a reply
+        self._half_sent = False
 
-    def receive(self, route: Route, flags: int, /) -> Arrived:
+    def receive(self, route: Route, flags: int) -> Arrived:
         """The next message, for which the socket waits up to its time-out.
 
         Args:
@@ -45,24 +49,6 @@ class Link(Protocol):
 
         An exception of a signal handler passes through. `asked` then shows whether something was received.
         """
-
-    def send(self, route: Route, data: bytes, /) -> None:
-        """Send a message of one frame behind its route."""
-
-    def close(self) -> None:
-        """Give the socket up, before it is closed."""
-
-
-class PythonLink:
-    """A `Link` of what pyzmq has."""
-
-    def __init__(self, socket: zmq.Socket[Any], /) -> None:
-        self.asked = False
-        self._take = socket.recv
-        self._give = super(zmq.Socket, socket).send  # pyzmq wraps it to take more arguments: three times a reply
-        self._half_sent = False
-
-    def receive(self, route: Route, flags: int, /) -> Arrived:
         take = self._take
         try:
             source = take(flags)
@@ -81,7 +67,8 @@ class PythonLink:
             connection = int(str(frame.get(zmq.SRCFD)))
         return [*parts, frame.bytes], connection
 
-    def send(self, route: Route, data: bytes, /) -> None:
+    def send(self, route: Route, data: bytes) -> None:
+        """Send a message of one frame behind its route."""
         give = self._give
         if self._half_sent:  # a signal came in the middle of sending: this ends what was begun
             give(data)
@@ -90,30 +77,3 @@ class PythonLink:
             give(part, _MORE)
         give(data)
         self._half_sent = self.asked = False
-
-    def close(self) -> None:
-        """Nothing to release."""
-
-
-def _native() -> Callable[[zmq.Socket[Any]], Link]:
-    from batprotocol._util.sockets import _link
-
-    library = sys.modules[zmq.backend.Socket.__module__].__file__  # it has libzmq in it, or is linked to it
-    _link.bind(library or "", zmq.ZMQError)
-    return _link.Link
-
-
-def _at_hand() -> dict[str, Callable[[zmq.Socket[Any]], Link]]:
-    with suppress(ImportError):
-        return {"native": _native(), "python": PythonLink}
-    return {"python": PythonLink}
-
-
-LINKS: Final = _at_hand()
-"""The available links, the best one first: "native" where it was compiled and finds pyzmq's libzmq, "python" always."""
-
-
-def new_link(socket: zmq.Socket[Any]) -> Link:
-    """The best link there is to this ROUTER socket."""
-    best, *_ = LINKS.values()
-    return best(socket)

@@ -111,9 +111,11 @@ def _plan(schema: Schema, table: str) -> Plan:
             given = True
         absent.append((field.name, given, default))
     plain = {name.encode(): (name, *found) for name, field in fields.items() if (found := _plain(schema, field.type))}
-    required = [name for name, field in fields.items() if field.required]
+    is_struct = bool(schema.tables[table].size)  # whose JSON has all fields
+    required = [name for name, field in fields.items() if field.required or is_struct]
     ordered = [plain.get(name.encode()) for name in fields]
-    nullable = {name for name, field in fields.items() if field.type.kind in ("string", "table", "union", "vector")}
+    kinds = ("string", "table", "union", "vector", "struct")
+    nullable = {name for name, field in fields.items() if field.type.kind in kinds and not is_struct}
     kept = [name for name, _, _ in absent]
     unions = [name for name, field in fields.items() if field.type.kind == "union" and not field.required]
     return Plan(fields, list(fields), required, absent, plain, ordered, nullable, kept, unions)

@@ -199,16 +199,76 @@ class _Parser(Skipping):
         name, type_ = field.name, field.type
         if type_.kind == "string":
             tree[name] = self.text()
-        elif type_.kind == "vector":
-            assert type_.element
-            self.vector(name, type_.element, depth, tree)
-        elif type_.kind in ("table", "union"):
-            member = type_.name if type_.kind == "table" else self.union_member(field, depth, tree)
+        elif field.is_flexible:
+            tree[name] = self.flexible(depth)
+        elif field.nested and self.peek() != b"[":
             child: Tree = {}
+            tree[name] = child
+            self.table(field.nested, depth + 1, child)
+        elif type_.kind in ("vector", "array"):
+            assert type_.element
+            start = self.at
+            self.vector(name, type_.element, depth, tree)
+            if type_.kind == "array":
+                if len(tree[name]) != type_.length:
+                    self.fail(f"expected {type_.length} elements, found {len(tree[name])}", start)
+                tree[name] = list(tree[name])
+        elif type_.kind in ("table", "union", "struct"):
+            member = type_.name
+            if type_.kind == "union":
+                member = self.schema.unions[member].table_of(self.union_member(field, depth, tree))
+            child = {}
             tree[name] = child
             self.table(member, depth + 1, child)
         else:
             tree[name] = self.number(type_, field.optional)
+
+    def flexible(self, depth: int) -> Any:
+        """Read the value of a FlexBuffer: any JSON."""
+        step()
+        if depth > MAX_DEPTH:
+            self.fail(f"values nest more than {MAX_DEPTH} deep")
+        first = self.peek()
+        if first in (b'"', b"'"):
+            return self.string()
+        if first not in CLOSING:
+            return self.flexible_scalar()
+        self.at += 1
+        found: dict[str, Any] = {}
+        items: list[Any] = []
+        closed = self.peek() == CLOSING[first]
+        while not closed:
+            name = f"[{len(items)}]"
+            if first == b"{":
+                name = self.key()
+                if name in found:
+                    self.fail(f"the key {quoted(name)} is given more than once")
+                self.expect(b":", f"the name {name!r}")
+            self.path.append(name)
+            value = self.flexible(depth + 1)
+            self.path.pop()
+            if first == b"{":
+                found[name] = value
+            else:
+                items.append(value)
+            closed = self.peek() == CLOSING[first]
+            if not closed:
+                self.expect(b",", "a value")
+        self.at += 1
+        return found if first == b"{" else items
+
+    def flexible_scalar(self) -> Any:
+        what, text, start = self.scalar()
+        if what != NUMERAL and text in ("true", "false", "null"):
+            return {"true": True, "false": False, "null": None}[text]
+        if INTEGER.fullmatch(text):
+            value = int(text[:40], 16 if "x" in text.lower() else 10)
+            if len(text) > 40 or not -(2**63) <= value < 2**64:
+                self.fail(f"expected an integer of 64 bits, found {quoted(text)}", start)
+            return value
+        if not DOUBLE.fullmatch(text):
+            self.fail(f"expected a value, found {quoted(text)}", start)
+        return real(text)
 
     def text(self) -> str:
         if self.peek() not in (b'"', b"'"):
@@ -242,7 +302,7 @@ class _Parser(Skipping):
         self.path.append(f"[{len(items)}]")
         if element.kind == "string":
             items.append(self.text())
-        elif element.kind == "table":
+        elif element.kind in ("table", "struct"):
             child: Tree = {}
             items.append(child)
             self.table(element.name, depth + 1, child)
@@ -321,10 +381,12 @@ class _Parser(Skipping):
         if type_.kind == "bool":
             return bool(value)
         if type_.kind == "utype":
-            members = self.schema.unions[type_.name].members
-            if value > len(members):
-                self.fail(f"expected {an(type_.name)}, found type {value} of 1 to {len(members)}", start)
-            return ("NONE", *members)[value]
+            union = self.schema.unions[type_.name]
+            member = union.numbered_as(value) if value else "NONE"
+            if not member:
+                most = max(union.numbers, default=len(union.members))
+                self.fail(f"expected {an(type_.name)}, found type {value} of 1 to {most}", start)
+            return member
         return self.schema.names[type_.name].get(value, value) if type_.kind == "enum" else value
 
     def named(self, type_: Type, text: str, start: int) -> Any:

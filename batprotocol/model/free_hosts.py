@@ -1,13 +1,11 @@
-"""`Hosts`: the free hosts of a scheduler. Take hosts from it, and give them back.
+"""`Hosts`, the free hosts of a scheduler: take hosts from it, and give them back.
 
-This module has all methods, in Python. If the package was compiled, the base class in C does the frequent operations of
-a scheduler: it takes a few intervals, and gives them back. In all other cases, it calls the methods of this module.
+It only knows sets of hosts, and neither the jobs on them nor the messages to Batsim.
 """
 
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -19,11 +17,10 @@ from batprotocol.model.hosts import (
     Intervals,
     frozen_hosts,
     frozen_intervals,
-    seen,
     seen_hosts,
 )
 
-__all__ = ["MOST_HOSTS", "Hosts", "Pool", "PythonHosts"]
+__all__ = ["MOST_HOSTS", "FrozenHosts", "Hosts"]
 
 MOST_HOSTS: Final = 2**24
 """Hosts are numbers below this one, because `Hosts` stores two bytes for each number up to the highest."""
@@ -36,20 +33,42 @@ _SMALL: Final = 65
 _ROWS: Final = tuple([bytearray([byte]) * size for size in range(_SMALL)] for byte in (0, 1))
 
 
-T = TypeVar("T", bound="PythonHosts")
+T = TypeVar("T", bound="Hosts")
 
 
-class Pool:
-    """The state of `Hosts`."""
+class Hosts(AnyHosts):
+    """A set of hosts to take from and to give back to.
 
-    __slots__ = ("_first", "_free", "_has_gaps", "_known", "_room", "_row", "_row_from", "_size")
+    Args:
+        hosts: all hosts, which are free at first: any host set. They are below `MOST_HOSTS`.
 
+    It has the free hosts, and stores the taken hosts: only these can be given back. `take` returns a `FrozenHosts`.
+    Pass it to `add_execute_job` and later to `give_back`: it is not parsed again. Taking and giving back take some
+    hundred nanoseconds for each interval, for any number of hosts.
 
-class PythonHosts(AnyHosts):
-    """All methods of `Hosts`, for any kind of state."""
+    All methods accept all kinds of host sets: strings, ints, iterables of ints, `procset.ProcSet`, other `Hosts`. `|`,
+    `&` and `-` return a `FrozenHosts`. `|=` adds hosts, known or unknown. `-=` and `&=` remove free hosts. Two sets are
+    equal if the same hosts are free. A call that raises an error changes nothing.
+
+    >>> free = Hosts("0-7")
+    >>> job = free.take(3)
+    >>> job, free, len(free), 2 in free
+    (FrozenHosts('0-2'), Hosts('3-7'), 5, False)
+    >>> free.take_these(5)
+    FrozenHosts('5')
+    >>> free.take_contiguous(2), free.take(2)
+    (FrozenHosts('3-4'), FrozenHosts('6-7'))
+    >>> free.give_back(job)
+    >>> free, free.taken
+    (Hosts('0-2'), FrozenHosts('3-7'))
+    >>> free.give_back("2-3")
+    Traceback (most recent call last):
+    ...
+    batprotocol.errors.HostsError: expected hosts that were taken, got '2-3', of which '2' is free
+    """
 
     if not TYPE_CHECKING:  # which expects all that is assigned in here
-        __slots__ = ()
+        __slots__ = ("_first", "_free", "_has_gaps", "_known", "_room", "_row", "_row_from", "_size")
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def __init__(self, hosts: HostSet = ()) -> None:
@@ -252,52 +271,9 @@ class PythonHosts(AnyHosts):
         return HostsError(f"expected hosts that {expected}, got {shown(given.text)}, of which {' and '.join(states)}")
 
 
-_Pool = Pool
-if not TYPE_CHECKING:
-    with suppress(ImportError):
-        from batprotocol.model.free_hosts import _pool
-
-        _pool.bind(FrozenHosts, seen, PythonHosts)
-        _Pool = _pool.Pool
-
-
-class Hosts(_Pool, PythonHosts):
-    """A set of hosts to take from and to give back to.
-
-    Args:
-        hosts: all hosts, which are free at first: any host set. They are below `MOST_HOSTS`.
-
-    It has the free hosts, and stores the taken hosts: only these can be given back. `take` returns a `FrozenHosts`.
-    Pass it to `add_execute_job` and later to `give_back`: it is not parsed again. Taking and giving back take some
-    hundred nanoseconds for each interval, for any number of hosts.
-
-    All methods accept all kinds of host sets: strings, ints, iterables of ints, `procset.ProcSet`, other `Hosts`. `|`,
-    `&` and `-` return a `FrozenHosts`. `|=` adds hosts, known or unknown. `-=` and `&=` remove free hosts. Two sets are
-    equal if the same hosts are free. A call that raises an error changes nothing.
-
-    >>> free = Hosts("0-7")
-    >>> job = free.take(3)
-    >>> job, free, len(free), 2 in free
-    (FrozenHosts('0-2'), Hosts('3-7'), 5, False)
-    >>> free.take_these(5)
-    FrozenHosts('5')
-    >>> free.take_contiguous(2), free.take(2)
-    (FrozenHosts('3-4'), FrozenHosts('6-7'))
-    >>> free.give_back(job)
-    >>> free, free.taken
-    (Hosts('0-2'), FrozenHosts('3-7'))
-    >>> free.give_back("2-3")
-    Traceback (most recent call last):
-    ...
-    batprotocol.errors.HostsError: expected hosts that were taken, got '2-3', of which '2' is free
-    """
-
-    __slots__ = ()
-
-
 def _restored(kind: type[T], free: bytes | bytearray, known: bytes | bytearray) -> T:
     hosts = kind.__new__(kind)
-    PythonHosts.__init__(hosts)
+    Hosts.__init__(hosts)
     hosts._free, hosts._known = bytearray(free), bytearray(known)
     hosts._room = len(known)
     hosts._has_gaps = 0 in hosts._known
