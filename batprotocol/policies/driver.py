@@ -1,4 +1,4 @@
-"""What drives a policy: events come in through a `Driver`, a `Plan` chooses, and `Actions` carry out the decisions.
+"""The frame of a policy: events come in through a `Driver`, a `Plan` chooses, and `Actions` carry out the decisions.
 
 There are three drivers: of whole hosts, of a site, and of a log. The first two have a plan each. The plan of whole
 hosts counts free hosts: one availability profile suffices for all of them, and a user can write a `Backfilling`. The
@@ -220,7 +220,7 @@ class Plan(ABC, Generic[Waits, Runs]):
 
     @abstractmethod
     def starting(self) -> Iterator[tuple[Waits, Iterable[int]]]:
-        """What starts now, with its hosts. Each has started before the next one is asked for."""
+        """The jobs or entries that start now, with their hosts. Each has started before the next one is asked for."""
 
     @abstractmethod
     def wakes_at(self) -> float:
