@@ -22,7 +22,7 @@ from batprotocol.policies import caps as capping
 from batprotocol.policies.energy import Wait
 from batprotocol.policies.scheduler import Policy
 from batprotocol.policies.site import SiteRules, read_site
-from batprotocol.policies.slurm.naming import SlurmFileError, SlurmNameError, is_slurm, slurm_named
+from batprotocol.policies.slurm import SlurmFileError, SlurmNameError, is_slurm, slurm_named
 from batprotocol.workloads.electricity import CARBON, PRICE, Kind, Trace
 
 __all__ = [

@@ -20,7 +20,7 @@ from batprotocol.edc.loading import load
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import StudyError, shown
 from batprotocol.policies.names import PolicyNameError, files_in, parts_of, scheduler_named, with_options
-from batprotocol.policies.slurm.naming import is_slurm, slurm_files, with_slurm_files
+from batprotocol.policies.slurm import is_slurm, slurm_files, with_slurm_files
 from batprotocol.studies.files import Files
 from batprotocol.studies.sources import imported_from_beside
 

@@ -12,7 +12,7 @@ import pytest
 from support import DATA
 
 from batprotocol.errors import InputError
-from batprotocol.policies.slurm.priorities import JobFacts, Multifactor
+from batprotocol.policies.slurm.priorities import JobFacts, MultifactorPriorities
 from batprotocol.sites.slurm.accounting import Accounting, read_accounting
 from batprotocol.sites.slurm.configuration import Configuration, configuration_of, read_configuration
 
@@ -80,7 +80,7 @@ def used(found: Configuration | Accounting) -> None:
     """Values that are read can be used for priorities."""
     conf = found if isinstance(found, Configuration) else Configuration()
     accounts = found if isinstance(found, Accounting) else None
-    priorities = Multifactor(conf, accounts)
+    priorities = MultifactorPriorities(conf, accounts)
     names = tuple(each.name for each in conf.partitions)[:2]
     priorities.submitted(JobFacts(number=1, user="u1", partitions=names, tres={"cpu": 1.0}), 0.0)
     for now in (0.0, 1e5):

@@ -14,7 +14,7 @@ from slurm_priorities import compared, moments_that_fit, was_requeued
 from slurm_recordings import random_runs, recording, recordings
 from support import DATA
 
-from batprotocol.policies.slurm.priorities import FirstComeNumbers, JobFacts, Multifactor, Parts
+from batprotocol.policies.slurm.priorities import FirstComeNumbers, JobFacts, MultifactorPriorities, Parts
 from batprotocol.sites.slurm.accounting import Accounting, Association, Qos
 from batprotocol.sites.slurm.configuration import configuration_of
 
@@ -96,9 +96,9 @@ ACCOUNTS = Accounting(
 )
 
 
-def priorities_of(*lines: str) -> Multifactor:
+def priorities_of(*lines: str) -> MultifactorPriorities:
     """Priorities on a site with these parameters."""
-    return Multifactor(configuration_of("\n".join([SITE, *lines])), ACCOUNTS, since=-60.0)
+    return MultifactorPriorities(configuration_of("\n".join([SITE, *lines])), ACCOUNTS, since=-60.0)
 
 
 def job(number: int = 1, **facts: Any) -> JobFacts:
@@ -180,7 +180,7 @@ def test_without_a_database_there_are_no_calculations() -> None:
     conf = (
         SITE.replace("AccountingStorageType", "ClusterName=x\n#") + "PriorityWeightAge=600\nPriorityWeightFairshare=9"
     )
-    priorities = Multifactor(configuration_of(conf), ACCOUNTS)
+    priorities = MultifactorPriorities(configuration_of(conf), ACCOUNTS)
     assert priorities.submitted(job(), 0.0) == {"p": 1}
     assert priorities.next_time() == math.inf
 
@@ -242,7 +242,7 @@ def test_usage_is_charged_by_weights(lines: list[str], qos: str, rate: float) ->
         associations=ACCOUNTS.associations, qos={**ACCOUNTS.qos, "half": Qos(name="half", usage_factor=0.5)}
     )
     text = "\n".join([SITE, "PriorityDecayHalfLife=0", *lines])
-    priorities = Multifactor(configuration_of(text), accounts)
+    priorities = MultifactorPriorities(configuration_of(text), accounts)
     priorities.submitted(job(account="a", partitions=("r",), qos=qos), 0.0)
     priorities.renew(0.0)
     priorities.started(1, 10.0, "r", {"cpu": 4.0, "mem": 2048.0, "gres/gpu": 2.0, "license/x": 2.0})

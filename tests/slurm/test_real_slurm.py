@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from servers import find
 from slurm_logs import SlurmLog, each_job_is_there, starts_are_those_of_the_plugin, the_copy_is_the_log
-from slurm_sides import Allowed, Runs, disorder, of_recording, simulated
+from slurm_situations import Allowed, Runs, disorder, of_recording, simulated
 from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))

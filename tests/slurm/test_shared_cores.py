@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
-from batprotocol.policies.slurm.jobs import Placement
-from batprotocol.policies.slurm.selecting.rows import Rows
-from batprotocol.policies.slurm.values import Node
+from batprotocol.policies.slurm.cluster import ClusterNode
+from batprotocol.policies.slurm.consumable import CoreRows
+from batprotocol.policies.slurm.queue import NodeShare
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.configuration import configuration_of
 
@@ -67,7 +67,7 @@ def test_idle_cores_do_not_matter_to_jobs_with_gpus_on_each_node() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 8), st.integers(0, 7)), max_size=30))
 def test_jobs_of_a_row_have_different_cores(steps: list[tuple[bool, int, int]]) -> None:
-    rows, running = Rows([Node("n0", cpus=8, sockets=2)], {"p": 2}), list[Placement]()
+    rows, running = CoreRows([ClusterNode("n0", cpus=8, sockets=2)], {"p": 2}), list[NodeShare]()
     for ends, cpus, which in steps:
         if ends and running:
             rows.remove(running.pop(which % len(running)))
@@ -76,7 +76,7 @@ def test_jobs_of_a_row_have_different_cores(steps: list[tuple[bool, int, int]]) 
         busy = next((each[0] for each in tries if rows.free(0, each[0]) >= cpus), None)
         if busy is None:
             continue
-        made = Placement(1, {0: cpus})
+        made = NodeShare(1, {0: cpus})
         made.partition, made.cores = "p", {0: rows.pick(0, busy, cpus)}
         assert made.cores[0].bit_count() == cpus
         assert not made.cores[0] & busy

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.policies.slurm.priorities import Share, Shares
+from batprotocol.policies.slurm.fair_share import AccountShare, ShareTree
 from batprotocol.sites.slurm.accounting import Accounting, Association
 
 WITHOUT_ENGINE = True
@@ -81,7 +81,7 @@ with 64 bits of precision: 10 has the factor of 11 here.
 """
 
 
-def tree_of(text: str, **options: object) -> tuple[Shares, list[tuple[Share | None, list[str]]]]:
+def tree_of(text: str, **options: object) -> tuple[ShareTree, list[tuple[AccountShare | None, list[str]]]]:
     """The tree of a table, with its usage, and the associations of the rows; None for accounts without shares."""
     rows = [line.split() for line in text.strip().splitlines()]
     lines = [Association(account="root")]
@@ -93,8 +93,8 @@ def tree_of(text: str, **options: object) -> tuple[Shares, list[tuple[Share | No
         else:
             above, _, account = name.partition("/")
             lines.append(Association(account=account, parent=above, shares=shares))
-    shares = Shares(Accounting(associations=tuple(lines)), **options)  # type: ignore[arg-type]
-    found: list[tuple[Share | None, list[str]]] = []
+    shares = ShareTree(Accounting(associations=tuple(lines)), **options)  # type: ignore[arg-type]
+    found: list[tuple[AccountShare | None, list[str]]] = []
     for name, share, *columns in rows:
         account, _, user = name.partition(".")
         if user:
@@ -116,7 +116,7 @@ def test_the_classic_tree_of_slurm() -> None:
         if share is not None:
             factor = shares.factor(share)
             of = share.parent if share.of_parent else share
-            assert isinstance(of, Share)
+            assert isinstance(of, AccountShare)
             assert of.effective is not None
             numbers = f"{of.normalized_shares:.6f}", f"{share.usage:.0f}", f"{of.effective:.6f}", f"{factor:.6f}"
             assert list(numbers) == columns, share.name
@@ -209,7 +209,7 @@ def test_more_usage_gives_no_better_factor(members: list[tuple[int, bool, int, i
             lines.append(Association(account=f"a{number}", parent=account, shares=share))
 
     def factors(more: int) -> list[float]:
-        shares = Shares(Accounting(associations=tuple(lines)), fair_tree=is_tree)
+        shares = ShareTree(Accounting(associations=tuple(lines)), fair_tree=is_tree)
         found = []
         for place, (account, user, used) in enumerate(users):
             share = shares.of(user, account)

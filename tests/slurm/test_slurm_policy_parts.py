@@ -13,15 +13,13 @@ from hypothesis import strategies as st
 
 from batprotocol.policies import PolicyNameError, by_name
 from batprotocol.policies.names import scheduler_named
-from batprotocol.policies.slurm import Phases
-from batprotocol.policies.slurm.bits import best_fit, bits_of, lowest, members, runs
-from batprotocol.policies.slurm.clock import Clock
-from batprotocol.policies.slurm.clusters import cluster_of
+from batprotocol.policies.slurm import Phases, slurm_files, with_slurm_files
+from batprotocol.policies.slurm.clock import LoopClock
+from batprotocol.policies.slurm.cluster import best_fit, bits_of, cluster_of, lowest, members, runs
 from batprotocol.policies.slurm.commands import read_command
-from batprotocol.policies.slurm.jobs import Placement, SlurmJob
-from batprotocol.policies.slurm.naming import slurm_files, with_slurm_files
-from batprotocol.policies.slurm.selecting import Linear
-from batprotocol.policies.slurm.space import Space
+from batprotocol.policies.slurm.loops import PlannedNodes
+from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
+from batprotocol.policies.slurm.selection import Linear
 from batprotocol.sites.slurm.configuration import Scheduler, configuration_of
 from batprotocol.testing import conformance
 
@@ -64,7 +62,7 @@ RESERVATIONS = st.lists(st.tuples(st.integers(0, 90), st.integers(0, 60), SETS),
 def test_space_is_what_each_second_says(reserved: list[tuple[int, int, int]], at: int, length: int, nodes: int) -> None:
     """The oracle has the nodes of each second."""
     everything = (1 << 31) - 1
-    space, seconds = Space(0, 100, everything, 5), [everything] * 100
+    space, seconds = PlannedNodes(0, 100, everything, 5), [everything] * 100
     for begin, duration, taken in reserved:
         space.reserve(begin, begin + duration, taken)
         for second in range(begin, min(max(begin + duration, begin + 5), 100)):
@@ -92,7 +90,7 @@ def test_the_earliest_start_is_found_by_halves(running: list[tuple[int, int]], c
         for number, (size, end) in enumerate(running):
             if free + size <= 12:
                 job = SlurmJob(str(number), number, 0.0, (partition,), 10)
-                job.placement, job.end = Placement(((1 << size) - 1) << free, {}), float(end)
+                job.placement, job.end = NodeShare(((1 << size) - 1) << free, {}), float(end)
                 selection.take(job)
                 free += size
         waiting = SlurmJob("x", 99, 0.0, (partition,), 10)
@@ -105,7 +103,7 @@ def test_the_earliest_start_is_found_by_halves(running: list[tuple[int, int]], c
 @settings(max_examples=50)
 @given(st.lists(st.floats(0, 5000), min_size=1, max_size=30))
 def test_the_first_loop_keeps_its_distance(times: list[float]) -> None:
-    clock, runs_at, now = Clock(Scheduler(), Phases(), backfills=True), [], 0.0
+    clock, runs_at, now = LoopClock(Scheduler(), Phases(), backfills=True), [], 0.0
     for time in sorted(times):
         while clock.main(now)[0] <= time:
             now, is_full = clock.main(now)
@@ -122,7 +120,7 @@ def test_the_first_loop_keeps_its_distance(times: list[float]) -> None:
 @given(st.lists(st.floats(0, 500), min_size=1, max_size=30), st.floats(4, 20))
 def test_the_first_loop_keeps_the_distance_of_sched_min_interval(times: list[float], least: float) -> None:
     """Also from runs at once, as after kills: those come in turn here."""
-    clock, runs_at, now = Clock(Scheduler(sched_min_interval=least), Phases(), backfills=True), list[float](), 0.0
+    clock, runs_at, now = LoopClock(Scheduler(sched_min_interval=least), Phases(), backfills=True), list[float](), 0.0
     for place, time in enumerate(sorted(times)):
         while clock.main(now)[0] <= time:
             now, is_full = clock.main(now)
@@ -158,7 +156,7 @@ def test_nodes_beside_the_required_one_are_those_that_a_real_slurm_gave(
 
 def test_known_runs_of_the_loops_are_made() -> None:
     """A run that is due at another time than in a real controller is made at its next one, if that is soon."""
-    clock = Clock(Scheduler(), Phases(ticks=(10.5, 16.0, 40.0), full=0.5, cycles=(31.0, 75.0)), backfills=True)
+    clock = LoopClock(Scheduler(), Phases(ticks=(10.5, 16.0, 40.0), full=0.5, cycles=(31.0, 75.0)), backfills=True)
     clock.ran_main(10.5, is_full=False)
     clock.ask(11.0)
     assert clock.main(11.0) == (16.0, False)  # it is due at 13.5
@@ -174,7 +172,7 @@ def test_known_runs_of_the_loops_are_made() -> None:
 
 def test_known_checks_of_time_limits_are_made() -> None:
     """The second of a check depends on the ticks before it, so that those that are known come before computed ones."""
-    clock = Clock(Scheduler(), Phases(limits=0.5, checks=(60.9, 92.0)), backfills=True)
+    clock = LoopClock(Scheduler(), Phases(limits=0.5, checks=(60.9, 92.0)), backfills=True)
     assert clock.limits(20.0, 0.0) == 30.5  # computed
     assert clock.limits(60.0, 31.0) == 60.9
     assert clock.limits(61.0, 31.0) == 92.0  # computed from 60.9, it would be at 90.5

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
-from batprotocol.policies.slurm.accounts.tallies import Tally
 from batprotocol.policies.slurm.clock import Phases
-from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.queue import Queue
-from batprotocol.policies.slurm.selecting.tree import Tree
-from batprotocol.policies.slurm.values import Partition
+from batprotocol.policies.slurm.cluster import ClusterPartition
+from batprotocol.policies.slurm.queue import SlurmJob, SlurmQueue
+from batprotocol.policies.slurm.rules import UsageTotals
+from batprotocol.policies.slurm.selection import SwitchTree
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.accounting import accounting_of
 from batprotocol.sites.slurm.configuration import Switch, configuration_of
@@ -335,8 +334,8 @@ PartitionName=high Nodes=n[0-3] PriorityTier=3
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12))
 def test_the_order_is_the_usual_one_where_no_job_gives_way(priorities: list[int]) -> None:
-    partition = Partition("p", 1)
-    usual, sorted_by_halves = Queue(), Queue(is_above=lambda one, other: False)
+    partition = ClusterPartition("p", 1)
+    usual, sorted_by_halves = SlurmQueue(), SlurmQueue(is_above=lambda one, other: False)
     for number, priority in enumerate(priorities):
         job = SlurmJob(str(number), number, 0.0, (partition,), 1)
         job.priority = {"p": priority}
@@ -348,7 +347,9 @@ def test_the_order_is_the_usual_one_where_no_job_gives_way(priorities: list[int]
 @given(st.integers(0, 2**12 - 1), st.integers(1, 12))
 def test_a_tree_gives_as_many_nodes_as_asked_for_at_few_leaves(free: int, count: int) -> None:
     leaves = [Switch(name=f"s{each}", nodes=tuple(f"n{4 * each + node}" for node in range(4))) for each in range(3)]
-    tree = Tree([*leaves, Switch(name="top", switches=("s0", "s1", "s2"))], {f"n{node}": node for node in range(12)})
+    tree = SwitchTree(
+        [*leaves, Switch(name="top", switches=("s0", "s1", "s2"))], {f"n{node}": node for node in range(12)}
+    )
     found = tree.of_whole(SlurmJob("1", 1, 0.0, (), 1), free, count)
     if free.bit_count() < count:
         assert found is None
@@ -366,14 +367,16 @@ def test_a_tree_gives_as_many_nodes_as_asked_for_at_few_leaves(free: int, count:
 @pytest.mark.parametrize(("count", "nodes"), [(6, [1, 2, 3, 4, 10, 11]), (8, [1, 2, 3, 4, 5, 6, 10, 11])])
 def test_whole_nodes_at_several_leaves_are_those_that_a_real_slurm_gave(count: int, nodes: list[int]) -> None:
     leaves = [Switch(name=f"s{each}", nodes=tuple(f"n{4 * each + node}" for node in range(4))) for each in range(3)]
-    tree = Tree([*leaves, Switch(name="top", switches=("s0", "s1", "s2"))], {f"n{node}": node for node in range(12)})
+    tree = SwitchTree(
+        [*leaves, Switch(name="top", switches=("s0", "s1", "s2"))], {f"n{node}": node for node in range(12)}
+    )
     free = sum(1 << node for node in (1, 2, 3, 4, 5, 6, 7, 10, 11))
     assert tree.of_whole(SlurmJob("1", 1, 0.0, (), 1), free, count) == sum(1 << node for node in nodes)
 
 
 @given(st.lists(st.tuples(st.integers(1, 8), st.integers(0, 100)), max_size=6))
 def test_what_starts_and_ends_leaves_nothing_but_what_was_spent(jobs: list[tuple[int, int]]) -> None:
-    tally = Tally()
+    tally = UsageTotals()
     for cpus, seconds in jobs:
         tally.start({"cpu": cpus}, 100)
         tally.run({"cpu": cpus}, float(seconds), seconds)

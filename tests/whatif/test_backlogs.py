@@ -20,7 +20,7 @@ from batprotocol._util.distributions import percentile
 from batprotocol.cli.main import batproto
 from batprotocol.model import FinalJobState
 from batprotocol.policies import named
-from batprotocol.policies.slurm.added import LIKE
+from batprotocol.policies.slurm.scheduler import LIKE
 from batprotocol.simulator import JobRow, described_platform, named_workload, platform_for, platform_xml, simulate
 from batprotocol.studies import Study
 from batprotocol.studies.comparing import difference_of_ratios

@@ -1,28 +1,155 @@
 """Slurm's scheduler as a policy: as a slurm.conf says, a Slurm does with the same jobs.
 
-The data take this way: `clusters` makes the `values` of a cluster of its configuration, with sets of nodes as numbers
-(`bits`); `added` gives hosts that a question adds to a machine their places. `asking` reads the requests of jobs, and
-`commands` those of operators. `controller` changes the `state`: `jobs`, their `queue`, those `waiting` for something
-else, `reservations`, and the nodes as `selecting` gives them out.
-Its `clock` calls the two loops, `main_loop` and `backfill`, which plans over `space`. `endings` take jobs from their
-nodes, at their `limits` or before.
-`ordering` asks `priorities` for the order of jobs. `chances` has the starts that are possible, with the jobs that give
-way (`preempting`, by the rules of `yielding`). `rules` keep jobs waiting or refuse them: the `access` of partitions,
-`licenses`, and the limits of `accounts`. `scheduler` connects all that with Batsim, through the `sides` of the
-controller; `naming` makes it of a name, and `reporting` has the amounts that jobs took of their nodes.
+Its name is `slurm:slurm.conf`. Files of sacctmgr may stand behind commas, and what is left to chance behind a question
+mark: `slurm:slurm.conf,dump.cfg,qos.txt?backfill=17&limits=16.3`.
+
+The `scheduler` connects a `controller` with Batsim. The `cluster` is made of the configuration, jobs of requests, and
+operators give `commands`. The `state` of the controller has the jobs and their `queue`, the nodes (`selection` gives
+whole ones, `consumable` shares of them), and `reservations`. Its `clock` calls the two `loops`, which ask the `rules`
+of the site, `preemption` and `priorities`, with `fair_share`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+import math
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl
+
+import msgspec
 
 from batprotocol._util.deprecation import old_names
-from batprotocol.policies.slurm.clock import Phases
+from batprotocol.errors import InputError, SchedulerError, hint, shown
+from batprotocol.policies.slurm.clock import USUAL, Phases
 
 if TYPE_CHECKING:
     from batprotocol.policies.slurm.scheduler import SlurmScheduler
+    from batprotocol.sites.slurm.configuration import Configuration
 
-__all__ = ["Phases", "SlurmScheduler"]
+__all__ = [
+    "Phases",
+    "SlurmFileError",
+    "SlurmNameError",
+    "SlurmScheduler",
+    "is_slurm",
+    "slurm_files",
+    "slurm_named",
+    "with_slurm_files",
+]
+
+logger = logging.getLogger("batprotocol.policies")
+
+_BEGINS: Final = ("slurm:", "slurm=")
+_PHASES: Final = ("full", "limits", "reservations", "backfill", "priorities", "epilog", "others", "cleaning", "epoch")
+_reported: set[str] = set()
+
+
+class SlurmNameError(SchedulerError):
+    """A text is not the name of a Slurm, or its files cannot be used."""
+
+
+class SlurmFileError(SlurmNameError):
+    """A file of a Slurm cannot be read or used. The message begins with the file and the line."""
+
+
+def is_slurm(text: str) -> bool:
+    """Whether a text names a Slurm.
+
+    >>> is_slurm("slurm:etc/slurm.conf"), is_slurm("easy-sjf")
+    (True, False)
+    """
+    return text.startswith(_BEGINS)
+
+
+def slurm_files(text: str) -> list[str]:
+    """The files that the name of a Slurm gives: its slurm.conf first.
+
+    >>> slurm_files("slurm:slurm.conf,dump.cfg?tick=0.3")
+    ['slurm.conf', 'dump.cfg']
+    """
+    return [each for each in text[len(_BEGINS[0]) :].partition("?")[0].split(",") if each]
+
+
+def with_slurm_files(text: str, files: Sequence[str]) -> str:
+    """The name of the same Slurm with other files."""
+    _, mark, phases = text.partition("?")
+    return f"{_BEGINS[0]}{','.join(files)}{mark}{phases}"
+
+
+def slurm_named(text: str, folder: str = "") -> type[SlurmScheduler]:
+    """The class of the Slurm of this name: a scheduler class that takes no arguments.
+
+    Parameters of its slurm.conf that are not followed are reported once, as `batprotocol.policies`.
+
+    Args:
+        text: its name.
+        folder: the folder of the files; the current one by default.
+
+    Raises:
+        SlurmNameError: the text names no Slurm.
+        SlurmFileError: a file cannot be read, or has no node or no partition.
+    """
+    # Programs that name another policy do not need these.
+    from batprotocol.policies.slurm.scheduler import SlurmScheduler
+    from batprotocol.sites.slurm.accounting import read_accounting
+    from batprotocol.sites.slurm.configuration import read_configuration
+
+    files = [os.path.join(folder, each) for each in slurm_files(text)]
+    if not is_slurm(text) or not files:
+        raise SlurmNameError(f"expected a name such as slurm:slurm.conf, got {shown(text)}")
+    phases = _phases(text)
+    try:
+        configuration = read_configuration(files[0])
+        accounting = read_accounting(*files[1:]) if files[1:] else None
+    except (InputError, OSError) as error:
+        why = f"cannot read {shown(error.filename)}: {error.strerror}" if isinstance(error, OSError) else error
+        raise SlurmFileError(str(why)) from None
+    lines = (configuration.nodes, "NodeName=n[0-7]"), (configuration.partitions, "PartitionName=p Nodes=ALL")
+    for found, line in lines:
+        if not found:
+            kind = line.partition("=")[0]
+            raise SlurmFileError(f"{files[0]}: expected a line with {kind}, such as '{line}', got none")
+    _report(files[0], configuration)
+
+    class NamedSlurm(SlurmScheduler):
+        name = text.replace(",", ";").replace('"', "'")  # Batsim takes neither
+
+        def __init__(self) -> None:
+            super().__init__(configuration, phases, accounting=accounting)
+
+    NamedSlurm.__name__ = NamedSlurm.__qualname__ = text
+    return NamedSlurm
+
+
+def _phases(text: str) -> Phases:
+    changed: dict[str, float] = {}
+    for key, value in parse_qsl(text.partition("?")[2], keep_blank_values=True, max_num_fields=100):
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if key not in (*_PHASES, "tick") or not math.isfinite(number):
+            expected = ", ".join(("tick", *_PHASES))
+            near = "" if key in (*_PHASES, "tick") else hint(key, (*_PHASES, "tick"))
+            raise SlurmNameError(
+                f"{shown(text)} is not a policy: expected {expected} with a number of seconds, got "
+                f"{shown(f'{key}={value}')}{near}"
+            )
+        changed[key] = number
+    tick = changed.pop("tick", USUAL.ticks[0])
+    epoch = int(changed.pop("epoch", USUAL.epoch))
+    return msgspec.structs.replace(USUAL, ticks=(tick,), epoch=epoch, **changed)
+
+
+def _report(path: str, configuration: Configuration) -> None:
+    """Report what is not followed, once for each file."""
+    if path in _reported:
+        return
+    _reported.add(path)
+    for each in configuration.not_followed:
+        logger.warning("%s", each)
 
 
 # Programs that name another policy do not need it.

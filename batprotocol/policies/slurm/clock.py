@@ -18,7 +18,7 @@ import msgspec
 if TYPE_CHECKING:  # phases are made without the reader of slurm.conf
     from batprotocol.sites.slurm.configuration import Scheduler
 
-__all__ = ["USUAL", "Clock", "Phases"]
+__all__ = ["USUAL", "LoopClock", "Phases"]
 
 _CHECKS: Final = 30
 """The seconds between two checks of time limits."""
@@ -95,7 +95,7 @@ USUAL: Final = Phases()
 """The phases of simulations that repeat no real run."""
 
 
-class Clock:
+class LoopClock:
     """The next runs.
 
     Args:

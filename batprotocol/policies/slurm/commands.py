@@ -1,32 +1,40 @@
-"""The commands of operators, in the words of scontrol and scancel, as the data of external events.
+"""Submissions of users, with the options of sbatch, and commands of operators: scontrol and scancel.
 
-`{"slurm": "scontrol requeue 7"}`. Known are `scancel ID...`, `scontrol hold`, `release`, `requeue` and
-`requeuehold` of jobs, `scontrol update JobId=...` with StartTime=now, NodeList, TimeLimit, Nice, Priority, QOS or
-Partition, `scontrol update NodeName=... State=...`, `scontrol create ReservationName=...`, and
+Requests have the vocabulary of `batprotocol.workloads.requests`. The few options of sbatch that it does not have stand
+in the key `slurm` of the extra data, an object with the keys of `OPTIONS`.
+
+Commands are the data of external events: `{"slurm": "scontrol requeue 7"}`. Known are `scancel ID...`, `scontrol hold`,
+`release`, `requeue` and `requeuehold` of jobs, `scontrol update JobId=...` with StartTime=now, NodeList, TimeLimit,
+Nice, Priority, QOS or Partition, `scontrol update NodeName=... State=...`, `scontrol create ReservationName=...`, and
 `scontrol delete ReservationName=...`.
 """
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import msgspec
 
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.policies.slurm.bits import bits_of
-from batprotocol.policies.slurm.changes import Update
-from batprotocol.policies.slurm.controller import Controller
-from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.licenses import LicenseReservation
-from batprotocol.policies.slurm.reservations import Reservation
-from batprotocol.policies.slurm.values import Partition
+from batprotocol.model import Job
+from batprotocol.policies.slurm.cluster import ClusterPartition, SlurmCluster, bits_of, members
+from batprotocol.policies.slurm.controller import Controller, JobUpdate
+from batprotocol.policies.slurm.queue import SlurmJob
+from batprotocol.policies.slurm.reservations import LicenseReservation, NodeReservation
 from batprotocol.sites.slurm.amounts import minutes, span
-from batprotocol.workloads.requests import expanded_names
+from batprotocol.workloads.requests import Request, expanded_names
 from batprotocol.workloads.requests.amounts import parse_licenses, parse_moment
+from batprotocol.workloads.requests.features import matches
 
-__all__ = ["obey", "read_command"]
+__all__ = [
+    "OPTIONS",
+    "job_of",
+    "obey",
+    "read_command",
+]
 
 
 def read_command(data: str) -> list[str] | None:
@@ -131,7 +139,7 @@ def _reserve(controller: Controller, values: dict[str, str], now: float) -> None
     if values.get("nodes"):
         nodes, flags = _nodes(controller, values["nodes"]), _names(values.get("flags", "").upper())
         who = _names(values.get("users", "")), _names(values.get("accounts", ""))
-        controller.reserve(Reservation(name, nodes, start, end, *who, frozenset(flags)), now)
+        controller.reserve(NodeReservation(name, nodes, start, end, *who, frozenset(flags)), now)
     elif values.get("licenses"):
         licenses = dict(parse_licenses(values["licenses"]))
         controller.rules.licenses.reserve(LicenseReservation(name, licenses, start, end))
@@ -161,11 +169,11 @@ def _update(controller: Controller, values: dict[str, str], now: float) -> None:
             controller.update(job, _values(controller, job, values, now), now)
 
 
-def _values(controller: Controller, job: SlurmJob, values: dict[str, str], now: float) -> Update:
+def _values(controller: Controller, job: SlurmJob, values: dict[str, str], now: float) -> JobUpdate:
     """The new values of a job."""
     nodes = values.get("reqnodelist") or values.get("nodelist")
     nice, priority = values.get("nice"), values.get("priority")
-    return Update(
+    return JobUpdate(
         limit=_limit(job, values["timelimit"]) if "timelimit" in values else None,
         nice=None if nice is None else _number(nice),
         priority=None if priority is None else _number(priority),
@@ -191,9 +199,199 @@ def _limit(job: SlurmJob, text: str) -> float:
     return max(job.limit - given, 1) if text.startswith("-") else given
 
 
-def _partitions(controller: Controller, text: str) -> tuple[Partition, ...]:
+def _partitions(controller: Controller, text: str) -> tuple[ClusterPartition, ...]:
     known = {each.name: each for each in controller.cluster.partitions}
     for name in _names(text):
         if name not in known:
             raise InputError(f"there is no partition {shown(name)}{hint(name, known)}")
     return tuple(known[name] for name in _names(text))
+
+
+# Submissions
+
+
+OPTIONS: Final[Mapping[str, str]] = {
+    "time": "the time limit in seconds, for jobs without a walltime (--time)",
+    "time_min": "the least time limit in seconds (--time-min)",
+    "nodes": "the least number of nodes, and the most (--nodes)",
+    "tasks": "the tasks on all nodes together, on as many nodes as they need (--ntasks)",
+    "tasks_per_node": "the tasks on each node (--ntasks-per-node)",
+    "cpus_per_task": "the CPUs of each task (--cpus-per-task)",
+    "memory_per_cpu": "MiB for each CPU (--mem-per-cpu)",
+    "gpus": "the GPUs of all nodes together (--gpus)",
+    "gpus_per_task": "the GPUs of each task (--gpus-per-task)",
+    "nodelist": "the nodes that the job must have (--nodelist)",
+    "exclude": "the nodes that it must not have (--exclude)",
+    "shares": "whether it asks for the CPUs of its tasks only, one each, and not for whole nodes",
+    "switches": "the most switches of the tree that its nodes are at, and the time for which it waits for that, as "
+    "`1` or `1@5`: minutes, or HH:MM:SS (--switches)",
+    "hold": "whether it is held (--hold)",
+    "number": "the number of the job; by default, jobs are numbered as they come",
+}
+"""The keys of `slurm` in the extra data of jobs, with their meanings."""
+
+_MEBIBYTE: Final = 2**20
+
+
+def job_of(
+    cluster: SlurmCluster,
+    job_id: str,
+    job: Job,
+    request: Request,
+    number: int,
+    submitted: float,
+    extra_data: str | None,
+) -> SlurmJob:
+    """A job as Slurm sees it.
+
+    Args:
+        cluster: the cluster.
+        job_id: its id.
+        job: its number of hosts and its walltime.
+        request: what it asks for otherwise.
+        number: its number.
+        submitted: when it was submitted.
+        extra_data: its extra data.
+
+    Raises:
+        InputError: it can never run, with the reason.
+    """
+    options = _options(extra_data)
+    partitions = _partitions_of(cluster, request)
+    limit = options.get("time", job.walltime)
+    if limit is None or limit == math.inf:
+        minutes = min(partitions[0].default_time, partitions[0].max_time)
+    else:
+        minutes = math.ceil(limit / 60)
+    submitted = float(math.floor(submitted + 1e-6))  # Slurm counts whole seconds
+    made = SlurmJob(job_id, int(options.get("number", number)), submitted, partitions, minutes)
+    made.time_min = math.ceil(options.get("time_min", 0) / 60)
+    made.user = "" if request.user is None else str(request.user)
+    made.account, made.qos = request.account or "", request.qos or ""
+    made.group = "" if request.group is None else str(request.group)
+    made.licenses = request.licenses
+    made.leaves, made.leaves_wait = _switches(str(options.get("switches", "")), cluster)
+    made.nice, made.reservation = request.nice, request.reservation or ""
+    made.requeues = cluster.requeues if request.requeue is None else request.requeue
+    made.is_contiguous, made.is_held = request.contiguous, bool(options.get("hold", False))
+    if request.begin is not None:
+        made.begin = max(submitted, request.begin.of(submitted))
+    if request.array is not None:
+        workload, bang, _ = job_id.rpartition("!")
+        made.array, made.task = f"{workload}{bang}{request.array.array}", request.array.task
+        made.array_limit = request.array.limit or 0
+    _sizes(made, job, request, options)
+    _allow(made, cluster, request, options)
+    return made
+
+
+def _options(extra_data: str | None) -> dict[str, Any]:
+    try:
+        data = msgspec.json.decode(extra_data) if extra_data and '"slurm"' in extra_data else {}
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return {}
+    options = data.get("slurm", {}) if isinstance(data, dict) else {}
+    if not isinstance(options, dict):
+        raise InputError(f"expected an object with options of sbatch, got {shown(options)}", "slurm")
+    for key in options:
+        if key not in OPTIONS:
+            raise InputError(f"expected {', '.join(OPTIONS)}, got {shown(key)}{hint(key, OPTIONS)}", "slurm")
+    return options
+
+
+def _switches(text: str, cluster: SlurmCluster) -> tuple[int, float]:
+    """The most switches, and the seconds for which a job waits for so few; 0 if it does not ask."""
+    if not text:
+        return 0, 0.0
+    count, _, wait = text.partition("@")
+    if not (count.isascii() and count.isdigit() and 0 < len(count) <= 9):
+        raise InputError(f"expected switches such as 1 or 1@5, got {shown(text)}", "slurm.switches")
+    most = cluster.loops.max_switch_wait
+    return int(count), min(span(wait), most) if wait else most
+
+
+def _partitions_of(cluster: SlurmCluster, request: Request) -> tuple[Any, ...]:
+    known = {each.name: each for each in cluster.partitions}
+    names = request.partition or ((cluster.default,) if cluster.default else ())
+    if not names:
+        raise InputError("it names no partition, and slurm.conf has none with Default=YES: give it a partition")
+    for name in names:
+        if name not in known:
+            raise InputError(f"there is no partition {shown(name)}{hint(name, known)}")
+    return tuple(known[name] for name in names)
+
+
+def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any]) -> None:
+    """The nodes, CPUs, memory and resources."""
+    size = job.resource_request
+    if size < 1:
+        raise InputError(f"it asks for {size} hosts, and needs one at least")
+    made.min_nodes, made.max_nodes = options.get("nodes", (1, math.inf) if "gpus" in options else (size, size))
+    cores, is_each = request.cores or 0, request.per == "task"
+    made.tasks = request.tasks or made.min_nodes
+    if cores:
+        made.cpus_per_task = cores if is_each or not request.tasks else max(cores * size // made.tasks, 1)
+    made.tasks_per_node = options.get("tasks_per_node", math.ceil(made.tasks / size) if request.tasks else 0)
+    if "tasks" in options:
+        made.tasks, made.tasks_per_node = options["tasks"], options.get("tasks_per_node", 0)
+        if "nodes" not in options:
+            made.min_nodes, made.max_nodes = 1, math.inf
+    elif "tasks_per_node" in options:
+        made.tasks = made.tasks_per_node * made.min_nodes
+    made.cpus_per_task = options.get("cpus_per_task", made.cpus_per_task)
+    made.is_exclusive = request.exclusive or (request.is_whole and not _asks_for_cpus(options))
+    times = math.ceil(made.tasks / size) if is_each else 1
+    made.memory = math.ceil((request.memory or 0) * times / _MEBIBYTE)
+    made.memory_per_cpu = options.get("memory_per_cpu", 0)
+    made.gres = tuple((each.name, each.type or "", each.amount * times) for each in request.gres)
+    made.gpus_per_task = options.get("gpus_per_task", 0)
+    made.gpus = options.get("gpus", made.gpus_per_task * made.tasks)
+
+
+def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
+    return any(
+        key in options for key in ("shares", "tasks", "tasks_per_node", "cpus_per_task", "memory_per_cpu", "gpus")
+    )
+
+
+def _allow(made: SlurmJob, cluster: SlurmCluster, request: Request, options: Mapping[str, Any]) -> None:
+    """The nodes that the job may have, and those that it must have."""
+    excluded = [*request.exclude, *(expanded_names(options["exclude"]) if options.get("exclude") else ())]
+    wanted = [*request.nodelist, *(expanded_names(options["nodelist"]) if options.get("nodelist") else ())]
+    named = bool(excluded or wanted)
+    numbers = {node.name: number for number, node in enumerate(cluster.nodes)} if named else {}
+    allowed = (1 << len(cluster.nodes)) - 1
+    if request.constraint is not None:
+        fitting = bits_of(
+            number for number, node in enumerate(cluster.nodes) if matches(request.constraint.each, node.features)
+        )
+        if fitting.bit_count() < made.min_nodes:
+            raise InputError(
+                f"{fitting.bit_count()} nodes have {request.constraint.text!r}, and it asks for {made.min_nodes}"
+            )
+        allowed &= fitting
+    for name in excluded:
+        allowed &= ~(1 << numbers[name]) if name in numbers else -1
+    for name in wanted:
+        if name not in numbers:
+            raise InputError(f"there is no node {shown(name)}")
+        made.required |= 1 << numbers[name]
+    made.allowed = allowed
+    partitions = ", ".join(each.name for each in made.partitions)
+    if all(made.required & ~(each.nodes & allowed) for each in made.partitions):
+        nodes = ", ".join(sorted(wanted))
+        raise InputError(f"it asks for {nodes}, and partition {partitions} does not have all of them for it")
+    most = max((each.nodes & allowed).bit_count() for each in made.partitions)
+    if most < made.min_nodes:
+        raise InputError(f"it asks for {made.min_nodes} nodes of partition {partitions}, which has {most} that fit")
+    cpus = max(_most_cpus(cluster, each.nodes & allowed, made.max_nodes) for each in made.partitions)
+    if cpus < made.cpus:
+        raise InputError(f"it asks for {made.cpus} CPUs, and the nodes that it can have at once have {cpus}")
+
+
+def _most_cpus(cluster: SlurmCluster, nodes: int, count: float) -> int:
+    """The most CPUs that so many of the nodes have together."""
+    if len({node.cpus for node in cluster.nodes}) == 1:
+        return int(min(nodes.bit_count(), count)) * cluster.nodes[0].cpus
+    found = sorted((cluster.nodes[node].cpus for node in members(nodes)), reverse=True)
+    return sum(found[: int(min(len(found), count))])

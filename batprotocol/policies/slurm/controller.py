@@ -9,25 +9,126 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import msgspec
+
+from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
-from batprotocol.policies.slurm.backfill import run_backfill
-from batprotocol.policies.slurm.chances import Chances
-from batprotocol.policies.slurm.changes import Changes, Update
 from batprotocol.policies.slurm.clock import USUAL, Phases
-from batprotocol.policies.slurm.endings import Endings
-from batprotocol.policies.slurm.jobs import Placement, SlurmJob, Stage
-from batprotocol.policies.slurm.main_loop import Outcome, run_main
-from batprotocol.policies.slurm.preempting import grace_end, may_preempt
-from batprotocol.policies.slurm.reservations import Reservation
-from batprotocol.policies.slurm.rules import Rules
-from batprotocol.policies.slurm.selecting import Chance
-from batprotocol.policies.slurm.sides import Actions, Priorities
-from batprotocol.policies.slurm.space import Frees
-from batprotocol.policies.slurm.state import State
-from batprotocol.policies.slurm.values import FOREVER, Cluster, Partition
+from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition, SlurmCluster
+from batprotocol.policies.slurm.loops import StartOutcome, run_backfill, run_main
+from batprotocol.policies.slurm.preemption import candidates_of, grace_end, may_preempt, victims_of
+from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmJob
+from batprotocol.policies.slurm.reservations import NodeReservation
+from batprotocol.policies.slurm.rules import SlurmRules
+from batprotocol.policies.slurm.selection import NodeReleases, PossibleStart, notes_patience
+from batprotocol.policies.slurm.state import ControllerActions, ControllerState, Endings, JobPriorities
 from batprotocol.workloads.requests import Request
 
-__all__ = ["Controller"]
+__all__ = [
+    "Controller",
+    "JobUpdate",
+    "PossibleStarts",
+]
+
+
+class JobUpdate(msgspec.Struct, frozen=True, kw_only=True):
+    """New values of a job; None: as before.
+
+    Attributes:
+        limit: the time limit in minutes, >= 0; infinity: none.
+        nice: what is subtracted from its priority.
+        priority: its priority from now on, whatever its factors are, >= 1.
+        qos: its quality of service.
+        partitions: the partitions that it can run in.
+        required: the nodes that it must have.
+        begin: when it may start at the earliest.
+    """
+
+    limit: float | None = None
+    nice: int | None = None
+    priority: int | None = None
+    qos: str | None = None
+    partitions: tuple[ClusterPartition, ...] | None = None
+    required: int | None = None
+    begin: float | None = None
+
+
+class PossibleStarts:
+    """The starts that are possible for a job now or later, also if others give way to it.
+
+    Args:
+        state: the state of the controller.
+
+    Attributes:
+        any_switches: how many jobs have taken any switches, as they had waited for few of them long enough.
+    """
+
+    def __init__(self, state: ControllerState) -> None:
+        self._state = state
+        self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
+        self.any_switches = 0
+
+    def now(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> NodeShare | None:
+        """What a job gets of these nodes now; None if they are not enough."""
+        found = self._state.selection.now(job, partition, nodes)
+        if found is None and self._takes_any_switches(job, second):
+            found = self._state.selection.now(job, partition, nodes)
+        if job.leaves and job.misses_leaves:
+            self._spread.add(job)
+        return found
+
+    def earliest(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
+    ) -> PossibleStart | None:
+        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+        leaves, job.leaves = 0 if self._takes_any_switches(job, now) else job.leaves, 0
+        found = self._state.selection.earliest(job, partition, nodes, now, late=late)
+        job.leaves = leaves
+        if found is not None and self._state.selection.is_too_spread(job, found.placement.nodes):
+            self._spread.add(job)
+            return None  # although it would have few switches later
+        if not self._state.cluster.preempts or (found is not None and found.start <= now):
+            return found
+        gone = self._candidates(job, partition, nodes, now)
+        return self._state.selection.earliest(job, partition, nodes, now, gone) if gone else found
+
+    def _takes_any_switches(self, job: SlurmJob, second: int) -> bool:
+        takes = notes_patience(job, second)
+        self.any_switches += takes
+        return takes
+
+    def frees(self, job: SlurmJob) -> NodeReleases | None:
+        """When nodes are free of running jobs, if a start depends on nothing else; None: it does."""
+        return None if self._state.cluster.preempts or job.leaves else self._state.selection.frees()
+
+    def victims(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
+        """The jobs that give way so that a job can start on these nodes; none if that is not possible."""
+        candidates = self._candidates(job, partition, nodes, second) if self._state.cluster.preempts else []
+        found = victims_of(candidates, lambda gone: self._state.selection.now(job, partition, nodes, gone))
+        return [] if found is None else found[0]
+
+    def _candidates(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
+        state = self._state
+        return candidates_of(
+            state.running.values(),
+            job,
+            partition,
+            nodes,
+            state.rules.preemption,
+            second,
+            youngest_first=state.cluster.preempt_youngest,
+        )
+
+    def time_helps(self) -> bool:
+        """Whether time alone helps a job: it takes any switches later, or running jobs give way only then."""
+        if self._state.cluster.preempts and any(map(self._state.rules.preemption.exempt, self._state.running.values())):
+            return True
+        return self._is_any_impatient()
+
+    def _is_any_impatient(self) -> bool:
+        """Whether a job waits for few switches, and takes any after some time."""
+        self._spread = {job for job in self._spread if job.leaves and job.stage is JobStage.PENDING}
+        return bool(self._spread)
 
 
 class Controller:
@@ -44,16 +145,16 @@ class Controller:
 
     def __init__(
         self,
-        cluster: Cluster,
-        priorities: Priorities,
-        actions: Actions,
+        cluster: SlurmCluster,
+        priorities: JobPriorities,
+        actions: ControllerActions,
         phases: Phases = USUAL,
         *,
-        rules: Rules | None = None,
+        rules: SlurmRules | None = None,
         is_quick: bool = True,
     ) -> None:
-        self.cluster, self.rules = cluster, rules or Rules()
-        state = State(cluster, priorities, actions, phases, self.rules, is_quick=is_quick)
+        self.cluster, self.rules = cluster, rules or SlurmRules()
+        state = ControllerState(cluster, priorities, actions, phases, self.rules, is_quick=is_quick)
         self._state, self._queue, self._clock, self._waiting = state, state.queue, state.clock, state.waiting
         self._selection, self.reservations = state.selection, state.reservations
         self.jobs = state.jobs
@@ -61,8 +162,7 @@ class Controller:
         self.ended_jobs = state.ended
         """The jobs that have ended not long ago."""
         self._endings = Endings(state)
-        self._changes = Changes(state, self._endings)
-        self._chances = Chances(cluster, state.selection, state.running, self.rules.yields)
+        self._starts = PossibleStarts(state)
         self._is_closed = False
         self._seen, self._tried, self._has_moved, self._until = -1, -1, False, -1.0
         self.is_backfilling = False
@@ -99,11 +199,11 @@ class Controller:
     @property
     def _version(self) -> int:
         """A number that is another one after each change that the loops see, their own among them."""
-        return self._state.changes + self._chances.any_switches
+        return self._state.changes + self._starts.any_switches
 
     def _time_helps(self) -> bool:
         """Whether a job waits for reserved licences, takes any switches later, or later has others give way."""
-        return self.rules.licenses.are_reserved(self.second) or self._chances.time_helps()
+        return self.rules.licenses.are_reserved(self.second) or self._starts.time_helps()
 
     def next_time(self) -> float:
         """When the controller does something without a report next; infinity: nothing is left to do.
@@ -212,7 +312,7 @@ class Controller:
             self._clock.ran_backfill(self._state.now, is_new=self._has_moved)
             return
         self.is_backfilling = True
-        before = self._chances.any_switches
+        before = self._starts.any_switches
         ran = run_backfill(
             self._queue, self, self.cluster.loops, self.second, self._state.phases.epoch, is_quick=self._state.is_quick
         )
@@ -241,26 +341,26 @@ class Controller:
             self._queue.sort()
             self._clock.renew(self._state.now)
 
-    def try_start(self, job: SlurmJob, partition: Partition, nodes: int) -> str:
-        """Start a job if that is possible now; returns an `Outcome`."""
+    def try_start(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> str:
+        """Start a job if that is possible now; returns an `StartOutcome`."""
         left = self.reservations.usable(job, self.second, job.limit, moves=False)
         if self.reservations.never_fits(job, self.second):
             self._endings.refuse(job, "its reservation has fewer nodes than it asks for")
-        if left is None or job.stage is Stage.DONE or self.reservations.is_larger(job):
-            return Outcome.SKIPPED
+        if left is None or job.stage is JobStage.DONE or self.reservations.is_larger(job):
+            return StartOutcome.SKIPPED
         room = nodes if not job.reservation else self.available
         room &= left.nodes & partition.nodes & job.allowed
         outcome = self._start(job, partition, room & ~self._state.completing, job.limit)
         is_reserved = bool(job.reservation) and left.is_less  # another reservation ends, too
         is_helpless = room.bit_count() < job.min_nodes and not room & self._selection.used
-        if outcome == Outcome.BUSY and is_helpless and not is_reserved:
-            return Outcome.SKIPPED  # the end of a job would not help it, so others need not wait for it
+        if outcome == StartOutcome.BUSY and is_helpless and not is_reserved:
+            return StartOutcome.SKIPPED  # the end of a job would not help it, so others need not wait for it
         return outcome
 
-    def start_on(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
-        """Start a job on some of these nodes; returns an `Outcome`."""
+    def start_on(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
+        """Start a job on some of these nodes; returns an `StartOutcome`."""
         if not self.rules.may_start(job, partition):
-            return Outcome.LIMITED
+            return StartOutcome.LIMITED
         return self._start(job, partition, nodes & ~self._state.completing, minutes)
 
     @property
@@ -278,32 +378,34 @@ class Controller:
         """The nodes that have no job."""
         return self.available & ~self._selection.used
 
-    def chance(self, job: SlurmJob, partition: Partition, nodes: int, now: int, late: int) -> Chance | None:
+    def possible_start(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
+    ) -> PossibleStart | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
-        return self._chances.earliest(job, partition, nodes, now, late)
+        return self._starts.earliest(job, partition, nodes, now, late)
 
-    def frees(self, job: SlurmJob) -> Frees | None:
+    def frees(self, job: SlurmJob) -> NodeReleases | None:
         """When nodes are free of running jobs, if nothing else decides when a job can start; None: something does."""
-        return None if self.reservations.names() or job.reservation else self._chances.frees(job)
+        return None if self.reservations.names() or job.reservation else self._starts.frees(job)
 
-    def _start(self, job: SlurmJob, partition: Partition, nodes: int, minutes: float) -> str:
-        placement = self._chances.now(job, partition, nodes, self.second)
+    def _start(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
+        placement = self._starts.now(job, partition, nodes, self.second)
         if placement is None:
             if self.rules.is_limited(job, partition):
-                return Outcome.LIMITED
-            return Outcome.PREEMPTS if self._preempt(job, partition, nodes) else Outcome.BUSY
+                return StartOutcome.LIMITED
+            return StartOutcome.PREEMPTS if self._preempt(job, partition, nodes) else StartOutcome.BUSY
         if self.rules.is_limited(job, partition, placement.nodes.bit_count(), sum(placement.cpus.values())):
-            return Outcome.LIMITED
+            return StartOutcome.LIMITED
         self._begin(job, partition, placement, minutes)
-        return Outcome.STARTED
+        return StartOutcome.STARTED
 
-    def _preempt(self, job: SlurmJob, partition: Partition, nodes: int) -> bool:
+    def _preempt(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> bool:
         """Have jobs of lower partitions give way, if that makes space for a job; returns whether some do."""
-        victims = self._chances.victims(job, partition, nodes, self.second)
+        victims = self._starts.victims(job, partition, nodes, self.second)
         if not victims or not may_preempt(job, self.second, self.cluster.preempt_wait):
             return False
         for victim in victims:
-            end = grace_end(victim, self.second, self.rules.yields.grace(victim))
+            end = grace_end(victim, self.second, self.rules.preemption.grace(victim))
             if end <= self.second:
                 self._endings.give_way(victim)
             elif not victim.gives_way:
@@ -313,8 +415,8 @@ class Controller:
                 self._endings.note_limit(victim)
         return True
 
-    def _begin(self, job: SlurmJob, partition: Partition, placement: Placement, minutes: float) -> None:
-        job.stage, job.placement, job.partition = Stage.RUNNING, placement, partition
+    def _begin(self, job: SlurmJob, partition: ClusterPartition, placement: NodeShare, minutes: float) -> None:
+        job.stage, job.placement, job.partition = JobStage.RUNNING, placement, partition
         job.started, job.killed, job.gives_way = float(self.second), math.inf, False
         job.preempts_since = -math.inf
         job.end = job.started + 60 * min(minutes, FOREVER)
@@ -350,57 +452,131 @@ class Controller:
             self._state.ask()
         self._clock.renew(self._state.now)
 
-    def _drop(self, reservation: Reservation) -> None:
+    def _drop(self, reservation: NodeReservation) -> None:
         """A reservation is over: the jobs that wait for it are held."""
         self.reservations.remove(reservation.name)
         self._clock.renew(self._state.now)
         for job in list(self.jobs.values()):
-            if job.reservation == reservation.name and job.stage is Stage.PENDING:
-                self._changes.hold(job)
+            if job.reservation == reservation.name and job.stage is JobStage.PENDING:
+                self._hold(job)
 
     # Operators
 
     def hold(self, job: SlurmJob, now: float) -> None:
-        """A job that waits is held."""
+        """A job that waits is held: its priority is 0."""
         self.advance(now)
-        self._changes.hold(job)
+        self._hold(job)
+
+    def _hold(self, job: SlurmJob) -> None:
+        state = self._state
+        if job.stage is not JobStage.PENDING:
+            return
+        if not job.is_held:
+            job.is_held = True
+            self._look_again(job)
+            state.priorities.held(job)
+        state.ask()
 
     def release(self, job: SlurmJob, now: float) -> None:
-        """A job that was held waits again."""
+        """A job that was held waits again, with a new priority."""
         self.advance(now)
-        self._changes.release(job)
+        if job.is_held:
+            job.is_held, job.fixed = False, None
+            self._state.priorities.released(job, self._state.now)
+            self._waiting.note([job.id])
+        self._state.ask()
 
-    def update(self, job: SlurmJob, new: Update, now: float) -> None:
-        """A job gets new values; an `InputError` says why it may not have them."""
+    def requeue(self, job: SlurmJob, now: float) -> None:
+        """A job that runs, or has ended not long ago, runs again later."""
         self.advance(now)
-        self._changes.update(job, new)
+        if not job.requeues:
+            return
+        if job.stage is JobStage.RUNNING:
+            self._endings.requeue(job)
+            self._endings.kill([job])
+        elif job.stage is JobStage.DONE:
+            self._endings.revive(job)
+
+    def update(self, job: SlurmJob, new: JobUpdate, now: float) -> None:
+        """A job gets new values. Of a running job, only the limit can change.
+
+        Raises:
+            InputError: it may not have its new quality of service or partitions; it keeps the old ones.
+        """
+        self.advance(now)
+        state = self._state
+        if job.stage is JobStage.RUNNING and new.limit is not None:
+            self._change_limit(job, new.limit)
+        if job.stage is JobStage.PENDING:
+            self._look_again(job)
+            job.limit = job.limit if new.limit is None else new.limit
+            job.required = job.required if new.required is None else new.required
+            job.begin = job.begin if new.begin is None else new.begin
+            self._change_place(job, new)
+            if new.priority is not None and not job.is_held:
+                job.fixed, job.nice = new.priority, 0
+            if new.nice is not None and job.fixed is None:
+                job.nice = new.nice
+            if not job.is_held:
+                state.priorities.changed(job, state.now)
+        state.ask()
+
+    def _change_place(self, job: SlurmJob, new: JobUpdate) -> None:
+        """A job has another quality of service, or other partitions."""
+        if new.qos is None and new.partitions is None:
+            return
+        before = job.qos, job.partitions
+        rules = self._state.rules
+        rules.forgotten(job)
+        job.qos, job.partitions = new.qos or job.qos, new.partitions or job.partitions
+        try:
+            rules.submitted(job)
+        except InputError:
+            job.qos, job.partitions = before
+            rules.submitted(job)
+            raise
+
+    def _look_again(self, job: SlurmJob) -> None:
+        """The loops look at a job anew before they have it in the queue."""
+        if job in self._queue:
+            self._queue.remove(job)
+            self._waiting.add(job)
+        else:
+            self._waiting.note([job.id])
+
+    def _change_limit(self, job: SlurmJob, minutes: float) -> None:
+        """A running job has another limit."""
+        if job.gives_way:
+            return
+        state, before = self._state, min(job.limit, FOREVER)
+        state.selection.give_back(job)
+        job.limit = minutes
+        job.end = max(job.end + 60 * (min(minutes, FOREVER) - before), float(state.second))
+        state.selection.take(job)
+        state.others += 1
+        self._endings.note_limit(job)
 
     def cancel(self, job: SlurmJob, now: float) -> None:
         """A job is cancelled."""
         self.advance(now)
-        if job.stage is Stage.PENDING:
+        if job.stage is JobStage.PENDING:
             self._endings.refuse(job, "it was cancelled", FinalJobState.COMPLETED_KILLED)
             self._state.ask()
-        elif job.stage is Stage.RUNNING:
+        elif job.stage is JobStage.RUNNING:
             self._endings.kill([job])
 
     def give_up(self, now: float) -> None:
         """Cancel all jobs at once, as none can start. Those that wait for the ends of others do not start, either."""
         self.advance(now)
-        for job in [job for job in self.jobs.values() if job.stage is Stage.PENDING]:
+        for job in [job for job in self.jobs.values() if job.stage is JobStage.PENDING]:
             self._endings.refuse(job, "it was cancelled", FinalJobState.COMPLETED_KILLED)
-
-    def requeue(self, job: SlurmJob, now: float) -> None:
-        """A job that runs, or has ended not long ago, runs again later."""
-        self.advance(now)
-        self._changes.requeue(job)
 
     def fail(self, nodes: int, now: float) -> None:
         """Nodes are down: the jobs on them are lost, or run again."""
         self.advance(now)
         self._state.others += 1
         self._state.available &= ~nodes
-        lost = [job for job in self._state.running.values() if job.stage is Stage.RUNNING and job.is_on(nodes)]
+        lost = [job for job in self._state.running.values() if job.stage is JobStage.RUNNING and job.is_on(nodes)]
         for job in filter(lambda job: job.requeues, lost):
             self._endings.requeue(job)
         self._endings.kill(lost)
@@ -425,7 +601,7 @@ class Controller:
         self.advance(now)
         self._state.ask()
 
-    def reserve(self, reservation: Reservation, now: float) -> None:
+    def reserve(self, reservation: NodeReservation, now: float) -> None:
         """A reservation is made."""
         self.advance(now)
         self._state.others += 1

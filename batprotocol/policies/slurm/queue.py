@@ -1,22 +1,215 @@
-"""The queue: jobs that could start if there were space, one entry for each partition, in the order of the loops."""
+"""The jobs of a Slurm: what they ask for, which ones wait for nodes, and which ones cannot start yet.
+
+A job that could start if there were nodes is in the queue, with an entry for each of its partitions, in the order of
+the loops. The others are ineligible: they are held, before their begin, or wait for other jobs.
+"""
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from enum import Enum
+from heapq import heappop, heappush
+from typing import Any, TypeAlias
 
-from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.values import Partition
+from batprotocol.model import FinalJobState
+from batprotocol.policies.slurm.cluster import ClusterPartition
+from batprotocol.workloads.requests import Dependencies, Request
 
-__all__ = ["Entry", "Queue"]
+__all__ = [
+    "IneligibleJobs",
+    "JobStage",
+    "NodeShare",
+    "QueueEntry",
+    "SlurmJob",
+    "SlurmQueue",
+]
+
+
+class JobStage(Enum):
+    """How far a job has come."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETING = "completing"
+    """It was killed, and has not ended yet."""
+    DONE = "done"
+
+
+class NodeShare:
+    """The nodes of a job, with the CPUs that it has of each.
+
+    Attributes:
+        nodes: the set of nodes.
+        cpus: the CPUs that it has of each node.
+        gres: what it has of generic resources on each node: the numbers of each kind.
+        memory: the MiB that it has on each node.
+        cores: the cores that it has of each node, as sets, if jobs share cores; empty otherwise.
+        partition: the partition whose rows it is in, if jobs share cores.
+    """
+
+    __slots__ = ("cores", "cpus", "gres", "memory", "nodes", "partition")
+
+    def __init__(
+        self,
+        nodes: int,
+        cpus: dict[int, int],
+        gres: dict[int, tuple[int, ...]] | None = None,
+        memory: dict[int, int] | None = None,
+    ) -> None:
+        self.nodes, self.cpus, self.gres, self.memory = nodes, cpus, gres or {}, memory or {}
+        self.cores: dict[int, int] = {}
+        self.partition = ""
+
+
+class SlurmJob:
+    """A job. Times are in seconds of the simulation, limits in minutes.
+
+    Attributes:
+        id: its name for others, which changes when it runs again.
+        number: its number: of two jobs that are equal otherwise, the smaller one comes first.
+        task: the number of its task in an array, and 0 else.
+        array: the array that it is a task of; None if there is none.
+        array_limit: how many tasks of the array may run at a time; 0: any number.
+        user, group, account, qos: as it was submitted; quality: the quality of service that it has.
+        partitions: those that it can run in.
+        limit: its time limit.
+        time_min: the least limit that it can do with; 0: `limit`.
+        min_nodes, max_nodes: how many nodes it needs.
+        tasks: its tasks, all nodes together; cpus_per_task: the CPUs of each.
+        tasks_per_node: the tasks that each node gets; 0: any number.
+        memory: MiB on each node; memory_per_cpu: on each CPU; 0: what the partition says.
+        gres: the generic resources on each node: name, type and number.
+        licenses: the licences that it takes: name and number.
+        leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
+            for that, since `leaves_since`, if it `misses_leaves`.
+        gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task.
+        allowed: the nodes that its constraint and its lists allow.
+        required: the nodes that it must have.
+        is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
+        reservation: the name of its reservation; "" if none.
+        nice: subtracted from its priority; fixed: the priority that an operator has set; None: it is computed.
+        requeues: whether it may run again.
+        priority: its priority in each partition; 0: it is held.
+        submitted, begin: when it came, and when it may start at the earliest.
+        eligible: since when it can start, infinity so far.
+        stage: how far it has come.
+        started, end: when it started, and when its limit ends; left: when its nodes were clean again.
+        planned: when backfill will start it, 0 if unknown.
+        placement: its nodes, while it runs.
+        partition: the partition that it runs in.
+        restarts: how often it ran before.
+        reason: the limit that keeps it waiting, in the words of Slurm; "" if it was none.
+        extra: what the owner keeps with it.
+    """
+
+    __slots__ = (
+        *(
+            "account",
+            "allowed",
+            "array",
+            "array_limit",
+            "begin",
+            "cpus_per_task",
+            "eligible",
+            "end",
+            "extra",
+            "gpus",
+            "gpus_per_task",
+        ),
+        *("gres", "id", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
+        *("min_nodes", "nice", "number", "partition", "partitions", "placement", "planned", "priority", "qos"),
+        *("required", "requeues", "reservation", "restarts", "stage", "started", "submitted", "task", "tasks"),
+        *("group", "leaves", "leaves_since", "leaves_wait", "misses_leaves", "licenses", "quality", "reason"),
+        *(
+            "tasks_per_node",
+            "time_min",
+            "user",
+            "fixed",
+            "gives_way",
+            "is_held",
+            "is_over",
+            "killed",
+            "left",
+            "planned_nodes",
+            "preempts_since",
+            "runs_again",
+            "waits_for_room",
+        ),
+    )
+
+    def __init__(
+        self, id: str, number: int, submitted: float, partitions: tuple[ClusterPartition, ...], limit: float
+    ) -> None:
+        self.id, self.number, self.task = id, number, 0
+        self.array: str | None = None
+        self.array_limit = 0
+        self.user: str = ""
+        self.account: str = ""
+        self.qos = self.group = self.quality = self.reason = ""
+        self.licenses: tuple[tuple[str, int], ...] = ()
+        self.leaves, self.leaves_wait, self.leaves_since, self.misses_leaves = 0, 0.0, math.inf, False
+        self.partitions = partitions
+        self.limit = limit
+        self.time_min = 0.0
+        self.min_nodes = self.tasks = self.cpus_per_task = 1
+        self.max_nodes = math.inf
+        self.tasks_per_node = self.memory = self.memory_per_cpu = self.gpus = self.gpus_per_task = self.nice = (
+            self.restarts
+        ) = 0
+        self.gres: tuple[tuple[str, str, int], ...] = ()
+        self.allowed = -1
+        self.required = 0
+        self.is_exclusive = self.is_contiguous = self.is_held = False
+        self.reservation = ""
+        self.requeues = True
+        self.priority: dict[str, int] = {}
+        self.submitted = self.begin = submitted
+        self.eligible = math.inf
+        self.stage = JobStage.PENDING
+        self.started = self.end = self.planned = self.killed = self.left = 0.0
+        self.fixed: int | None = None
+        self.planned_nodes = 0
+        self.placement: NodeShare | None = None
+        self.partition: ClusterPartition | None = None
+        self.waits_for_room = self.is_over = self.runs_again = self.gives_way = False
+        self.preempts_since = -math.inf
+        self.extra: Any = None
+
+    @property
+    def own_id(self) -> str:
+        """Its first id without the workload, as operators write it."""
+        return self.id.rpartition("!")[2]
+
+    @property
+    def cpus(self) -> int:
+        """The CPUs that it needs at least, all nodes together."""
+        return max(self.tasks * self.cpus_per_task, self.min_nodes)
+
+    def is_on(self, nodes: int) -> bool:
+        """Whether it has one of these nodes."""
+        return self.placement is not None and bool(self.placement.nodes & nodes)
+
+    @property
+    def allocated_cpus(self) -> int:
+        """The CPUs that it has, all nodes together."""
+        assert self.placement is not None
+        return sum(self.placement.cpus.values())
+
+    @property
+    def allocated_memory(self) -> int:
+        """The MiB that it has, all nodes together."""
+        assert self.placement is not None
+        return sum(self.placement.memory.values())
+
 
 Key: TypeAlias = tuple[bool, int, int, int, int, int, int]
-Entry: TypeAlias = tuple[Key, SlurmJob, Partition]
+QueueEntry: TypeAlias = tuple[Key, SlurmJob, ClusterPartition]
 """A job with a partition that it can run in, behind the key of its place."""
 
 
-class Queue:
+class SlurmQueue:
     """Jobs in order: those with reservations, then by tier, priority, submission and number.
 
     Args:
@@ -28,22 +221,22 @@ class Queue:
     """
 
     def __init__(self, *, is_fifo: bool = False, is_above: Callable[[SlurmJob, SlurmJob], bool] | None = None) -> None:
-        self._is_above, self._sorted, self._sorted_at = is_above, list[Entry](), -1
-        self._entries: list[Entry] = []
-        self._places: dict[int, list[Entry]] = {}
+        self._is_above, self._sorted, self._sorted_at = is_above, list[QueueEntry](), -1
+        self._entries: list[QueueEntry] = []
+        self._places: dict[int, list[QueueEntry]] = {}
         self._is_fifo = is_fifo
         self.changes = 0
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[QueueEntry]:
         return iter(self._entries)
 
     def __contains__(self, job: SlurmJob) -> bool:
         return id(job) in self._places
 
-    def add(self, job: SlurmJob, partitions: Iterable[Partition]) -> None:
+    def add(self, job: SlurmJob, partitions: Iterable[ClusterPartition]) -> None:
         """A job can start in some partitions from now on."""
         entries = [self._entry(job, place, each) for place, each in enumerate(partitions)]
         self._places[id(job)] = entries
@@ -74,7 +267,7 @@ class Queue:
         """The jobs, in no order."""
         return [entries[0][1] for entries in self._places.values()]
 
-    def snapshot(self) -> list[Entry]:
+    def snapshot(self) -> list[QueueEntry]:
         """The entries as they are now."""
         if self._is_above is None:
             return list(self._entries)
@@ -82,7 +275,7 @@ class Queue:
             self._sorted, self._sorted_at = self._by_halves(), self.changes
         return list(self._sorted)
 
-    def _by_halves(self) -> list[Entry]:
+    def _by_halves(self) -> list[QueueEntry]:
         """The entries in an order that may have circles: a job may come before one that comes before it by others.
 
         Slurm sorts its jobs by number then, by halves, and so does this method: the result depends on the way.
@@ -90,14 +283,14 @@ class Queue:
         is_above = self._is_above
         assert is_above is not None
 
-        def comes_first(one: Entry, other: Entry) -> bool:
+        def comes_first(one: QueueEntry, other: QueueEntry) -> bool:
             if is_above(one[1], other[1]):
                 return True
             return not is_above(other[1], one[1]) and one[0] <= other[0]
 
         parts = [[each] for each in sorted(self._entries, key=lambda each: each[0][-3:])]
 
-        def merged(first: list[Entry], second: list[Entry]) -> list[Entry]:
+        def merged(first: list[QueueEntry], second: list[QueueEntry]) -> list[QueueEntry]:
             found, one, other = [], 0, 0
             while one < len(first) and other < len(second):
                 if comes_first(first[one], second[other]):
@@ -108,7 +301,7 @@ class Queue:
                     other += 1
             return found + first[one:] + second[other:]
 
-        def ordered(low: int, high: int) -> list[Entry]:
+        def ordered(low: int, high: int) -> list[QueueEntry]:
             if high - low < 2:
                 return parts[low] if high > low else []
             middle = low + (high - low) // 2
@@ -116,12 +309,87 @@ class Queue:
 
         return ordered(0, len(parts))
 
-    def _entry(self, job: SlurmJob, place: int, partition: Partition) -> Entry:
+    def _entry(self, job: SlurmJob, place: int, partition: ClusterPartition) -> QueueEntry:
         if self._is_fifo:
             return (False, 0, 0, 0, job.number, job.task, place), job, partition
         key = not job.reservation, -partition.tier, -job.priority[partition.name], int(job.submitted)
         return (*key, job.number, job.task, place), job, partition
 
 
-def _key(entry: Entry) -> Key:
+def _key(entry: QueueEntry) -> Key:
     return entry[0]
+
+
+# Jobs that cannot start yet
+
+
+_EARLY = 1e-6
+"""Moments that are less than this apart count as one."""
+
+
+class IneligibleJobs:
+    """The jobs that wait, and all that others depend on."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, SlurmJob] = {}
+        """The jobs, by their ids."""
+        self._dependencies = Dependencies()
+        self._begins: list[tuple[float, int, str]] = []
+        self._look: dict[str, None] = {}
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a job is to be looked at, at once or later."""
+        return bool(self._begins or self._look)
+
+    def submit(self, job: SlurmJob, request: Request, now: float) -> None:
+        """A job is submitted."""
+        self.note(self._dependencies.submitted(job.id, request, job.submitted))  # in whole seconds, as jobs have it
+        self.add(job)
+
+    def add(self, job: SlurmJob) -> None:
+        """A job waits, possibly once more."""
+        self.jobs[job.id] = job
+        self.note([job.id])
+
+    def remove(self, job: SlurmJob) -> None:
+        """A job waits no longer."""
+        self.jobs.pop(job.id, None)
+
+    def started(self, job: SlurmJob, now: float) -> None:
+        """A job has started."""
+        self.note(self._dependencies.started(job.id, now))
+
+    def ended(self, job: SlurmJob, state: FinalJobState, now: float) -> None:
+        """A job is over."""
+        self.note(self._dependencies.ended(job.id, state, now, state.name.lower()))
+
+    def no_more(self) -> None:
+        """All jobs are submitted."""
+        self.note(self._dependencies.no_more())
+
+    def note(self, job_ids: Iterable[str]) -> None:
+        """Look at these jobs the next time."""
+        for job_id in job_ids:
+            self._look[job_id] = None
+
+    def gather(self, now: float) -> Iterator[tuple[SlurmJob, str | None]]:
+        """The jobs that could start by now, and those that never can, with the reason. They still wait."""
+        while self._begins and self._begins[0][0] <= now + _EARLY:
+            self._look[heappop(self._begins)[2]] = None
+        while self._look:
+            looked, self._look = list(self._look), {}
+            for job_id in looked:
+                job = self.jobs.get(job_id)
+                if job is None or job.is_held:
+                    continue
+                verdict = self._dependencies.verdict(job.id)
+                since = max(verdict.since, job.begin)
+                if verdict.never is not None:
+                    yield job, verdict.never
+                elif since > now + _EARLY:
+                    if since < math.inf:
+                        heappush(self._begins, (since, job.number, job.id))
+                else:
+                    job.eligible = math.floor(now + _EARLY) if verdict.since > job.submitted else since
+                    yield job, None

@@ -1,19 +1,28 @@
-"""Reservations: nodes that are promised to some users for a time, and what that leaves to others."""
+"""Reservations of nodes and licences: what is promised to some users for a time, and what that leaves to others."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
 
-from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.values import FOREVER
+from batprotocol.errors import InputError, hint, shown
+from batprotocol.policies.slurm.cluster import FOREVER
+from batprotocol.policies.slurm.queue import SlurmJob
 
-__all__ = ["Reservation", "Reservations", "Usable"]
+__all__ = [
+    "LicenseReservation",
+    "Licenses",
+    "NodeReservation",
+    "NodeReservations",
+    "Usable",
+]
 
 
-class Reservation(msgspec.Struct, frozen=True):
+class NodeReservation(msgspec.Struct, frozen=True):
     """A reservation.
 
     Args:
@@ -38,7 +47,7 @@ class Reservation(msgspec.Struct, frozen=True):
         """Whether its jobs are bound neither to its times nor to its nodes."""
         return "FLEX" in self.flags
 
-    def minds(self, other: Reservation) -> bool:
+    def minds(self, other: NodeReservation) -> bool:
         """Whether its jobs leave the nodes of another reservation alone."""
         if other is self or "MAINT" in self.flags:
             return False
@@ -64,7 +73,7 @@ class Usable(NamedTuple):
     is_less: bool
 
 
-class Reservations:
+class NodeReservations:
     """The reservations that are known.
 
     Args:
@@ -73,20 +82,20 @@ class Reservations:
     """
 
     def __init__(self, resolution: int, epoch: int) -> None:
-        self._known: dict[str, Reservation] = {}
+        self._known: dict[str, NodeReservation] = {}
         self._resolution, self._epoch = resolution, epoch
         self._seen: set[str] = set()
 
-    def add(self, reservation: Reservation) -> None:
+    def add(self, reservation: NodeReservation) -> None:
         """A reservation is made; one of the same name is replaced."""
         self._seen.discard(reservation.name)
         self._known[reservation.name] = reservation
 
-    def remove(self, name: str) -> Reservation | None:
+    def remove(self, name: str) -> NodeReservation | None:
         """A reservation is over or deleted."""
         return self._known.pop(name, None)
 
-    def get(self, name: str) -> Reservation | None:
+    def get(self, name: str) -> NodeReservation | None:
         """The reservation of this name."""
         return self._known.get(name)
 
@@ -109,7 +118,7 @@ class Reservations:
         self._seen |= begun
         return is_new
 
-    def over(self, now: float) -> list[Reservation]:
+    def over(self, now: float) -> list[NodeReservation]:
         """Those that have ended."""
         return [each for each in self._known.values() if each.end <= now]
 
@@ -138,7 +147,7 @@ class Reservations:
             return self._beside(max(when, math.ceil(own.begin)), minutes, own.nodes, own)
         return self._beside(when, minutes, -1, None)
 
-    def _beside(self, when: int, minutes: float, nodes: int, own: Reservation | None) -> Usable:
+    def _beside(self, when: int, minutes: float, nodes: int, own: NodeReservation | None) -> Usable:
         """The nodes that other reservations leave of some."""
         end, is_less = when + 60 * min(minutes, FOREVER), False
         for each in self._known.values():
@@ -171,3 +180,94 @@ class Reservations:
             return 0
         size = self._resolution
         return math.ceil((min(ends) + self._epoch) / size) * size - self._epoch
+
+
+# Licences
+
+
+_SHORTLY = 120
+"""Seconds in which a loop runs even if nothing happens."""
+
+
+class LicenseReservation(NamedTuple):
+    """A reservation of licences.
+
+    Attributes:
+        name: its name.
+        licenses: the number of each licence.
+        begin, end: its times, in seconds.
+    """
+
+    name: str
+    licenses: Mapping[str, int]
+    begin: float
+    end: float
+
+
+class Licenses:
+    """Licences.
+
+    Args:
+        total: how many there are of each, by name.
+
+    >>> from batprotocol.policies.slurm.queue import SlurmJob
+    >>> licenses, job = Licenses({"matlab": 3}), SlurmJob("w0!1", 1, 0.0, (), 10)
+    >>> job.licenses = (("matlab", 2),)
+    >>> licenses.lacks(job, 0)
+    False
+    >>> licenses.take(job)
+    >>> licenses.lacks(job, 0)
+    True
+    """
+
+    def __init__(self, total: Mapping[str, int]) -> None:
+        self._total = total
+        self._taken: Counter[str] = Counter()
+        self._reserved: dict[str, LicenseReservation] = {}
+
+    def check(self, job: SlurmJob) -> None:
+        """Check what a job asks for.
+
+        Raises:
+            InputError: there are never so many.
+        """
+        for name, count in job.licenses:
+            if name not in self._total:
+                raise InputError(f"Invalid license specification: there is no {shown(name)}{hint(name, self._total)}")
+            if count > self._total[name]:
+                raise InputError(
+                    f"Invalid license specification: there are {self._total[name]} of {shown(name)}, "
+                    f"and it asks for {count}"
+                )
+
+    def lacks(self, job: SlurmJob, second: int) -> bool:
+        """Whether a licence of a job that would start now is taken by others, or reserved for them by its end."""
+        reserved: Counter[str] = Counter()
+        for each in self._reserved.values():
+            if each.name != job.reservation and each.begin < second + 60 * job.limit and second < each.end:
+                reserved.update(each.licenses)
+        return any(
+            self._taken[name] + reserved[name] + count > self._total.get(name, 0) for name, count in job.licenses
+        )
+
+    def reserve(self, reservation: LicenseReservation) -> None:
+        """Licences are reserved. A reservation of the same name is replaced."""
+        self._reserved[reservation.name] = reservation
+
+    def are_reserved(self, second: int) -> bool:
+        """Whether a reservation ends later, or has ended so shortly before that no loop need have run since."""
+        return any(second - _SHORTLY < each.end < math.inf for each in self._reserved.values())
+
+    def unreserve(self, name: str) -> None:
+        """A reservation is deleted, if there is one of this name."""
+        self._reserved.pop(name, None)
+
+    def take(self, job: SlurmJob) -> None:
+        """A job starts."""
+        for name, count in job.licenses:
+            self._taken[name] += count
+
+    def give_back(self, job: SlurmJob) -> None:
+        """A job ends."""
+        for name, count in job.licenses:
+            self._taken[name] -= count

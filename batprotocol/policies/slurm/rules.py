@@ -1,24 +1,465 @@
-"""The rules of a site: whom Slurm refuses, and who waits although there are nodes - licences, limits and access.
+"""The rules of a site: whom Slurm refuses, and who waits although there are nodes - access, limits and licences.
 
-This module must not know nodes and loops.
+Associations and qualities of service have limits. Slurm looks at some of them before it chooses nodes (`before`), and
+at those of resources when it has chosen them (`after`). A job that breaks a limit waits, with Slurm's reason.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
-from batprotocol.errors import InputError
-from batprotocol.policies.slurm.accounts import Keeper, Members
-from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.licenses import Licenses
-from batprotocol.policies.slurm.values import Partition
-from batprotocol.policies.slurm.yielding import ByPartition
-from batprotocol.sites.slurm.accounting import Accounting
+from batprotocol.errors import InputError, hint, shown
+from batprotocol.policies.slurm.cluster import ClusterPartition
+from batprotocol.policies.slurm.preemption import PartitionPreemption
+from batprotocol.policies.slurm.queue import SlurmJob
+from batprotocol.policies.slurm.reservations import Licenses
+from batprotocol.sites.slurm.accounting import Accounting, Association, Limits, Qos
+from batprotocol.sites.slurm.configuration import Configuration
 
-__all__ = ["Rules"]
+__all__ = [
+    "AccountLimits",
+    "AccountMembers",
+    "JobAssociation",
+    "SlurmRules",
+    "UsageTotals",
+    "account_limits_of",
+]
 
 
-class Rules:
+class UsageTotals:
+    """The totals of some jobs.
+
+    Attributes:
+        jobs: those that run.
+        submitted: those that run or wait.
+        tres: the resources of those that run, by name.
+        ahead: their resources multiplied with the seconds that are left of their limits.
+        spent: their resources multiplied with the seconds that they ran, also of jobs that have ended; with decay.
+        wall: the seconds that they ran; with decay.
+    """
+
+    __slots__ = ("ahead", "jobs", "spent", "submitted", "tres", "wall")
+
+    def __init__(self) -> None:
+        self.jobs = self.submitted = 0
+        self.tres: Counter[str] = Counter()
+        self.ahead: Counter[str] = Counter()
+        self.spent: dict[str, float] = {}
+        self.wall = 0.0
+
+    def start(self, tres: Mapping[str, int], seconds: int, sign: int = 1) -> None:
+        """A job starts `seconds` before its limit; with the sign -1, it ends so long before it."""
+        self.jobs += sign
+        for name, amount in tres.items():
+            self.tres[name] += sign * amount
+            self.ahead[name] += sign * amount * seconds
+
+    def run(self, tres: Mapping[str, int], seconds: float, left: int) -> None:
+        """A job has run for some time; `left`: the seconds by which the rest of its limit is shorter."""
+        self.wall += seconds
+        for name, amount in tres.items():
+            self.spent[name] = self.spent.get(name, 0.0) + amount * seconds
+            self.ahead[name] -= amount * left
+
+    def decay(self, factor: float) -> None:
+        """Usage counts less."""
+        self.wall *= factor
+        for name in self.spent:
+            self.spent[name] *= factor
+
+
+# Whose limits hold
+
+
+_USUAL = "normal"
+_ADMINISTRATOR = "root"
+
+
+class JobAssociation(NamedTuple):
+    """Whose limits hold for a job.
+
+    Attributes:
+        user: its user.
+        account: its account.
+        chain: its association, and those above it.
+        qos: its quality of service; None if it has none.
+    """
+
+    user: str
+    account: str
+    chain: tuple[Association, ...]
+    qos: Qos | None
+
+    def own(self, name: str) -> Any:
+        """A limit of each user or job: that of the nearest association that has one; None or empty if none has."""
+        for each in self.chain:
+            value = getattr(each.limits, name)
+            if value is not None and value != {}:
+                return value
+        return getattr(Limits(), name)
+
+
+class AccountMembers:
+    """Users, accounts and qualities of service.
+
+    Args:
+        accounting: the accounting.
+        enforce: what is enforced, of `associations`, `limits` and `qos` (AccountingStorageEnforce).
+    """
+
+    def __init__(self, accounting: Accounting, enforce: frozenset[str] = frozenset()) -> None:
+        self.qos = accounting.qos
+        self._enforce, self._homes = enforce, accounting.default_accounts
+        self._accounts = {each.account: each for each in accounting.associations if each.user is None}
+        self._users = {
+            (each.account, each.user, each.partition or ""): each for each in accounting.associations if each.user
+        }
+
+    def standing(self, job: SlurmJob, partition: str = "") -> JobAssociation:
+        """Whose limits hold for a job.
+
+        Raises:
+            InputError: it has no association, or may not have its quality of service, and that is enforced.
+        """
+        account = job.account or self._homes.get(job.user, "")
+        found = self._users.get((account, job.user, partition)) or self._users.get((account, job.user, ""))
+        if found is None and "associations" in self._enforce and job.user != _ADMINISTRATOR:
+            raise InputError(f"user {shown(job.user)} has no association with account {shown(account)}: add one")
+        chain: list[Association] = [] if found is None else [found]
+        above: str | None = account
+        while above is not None and above in self._accounts:
+            chain.append(self._accounts[above])
+            above = self._accounts[above].parent or (None if above == "root" else "root")
+        return JobAssociation(job.user, account, tuple(chain), self._quality(job, chain))
+
+    def _quality(self, job: SlurmJob, chain: list[Association]) -> Qos | None:
+        default = next((each.default_qos for each in chain if each.default_qos), _USUAL)
+        name = job.qos or default
+        if "qos" in self._enforce and self.qos and job.user != _ADMINISTRATOR:
+            allowed = next((each.qos for each in chain if each.qos is not None), None)
+            if name not in self.qos:
+                raise InputError(f"there is no quality of service {shown(name)}{hint(name, self.qos)}")
+            if allowed is not None and name not in allowed:
+                raise InputError(
+                    f"user {shown(job.user)} may not have quality of service {shown(name)}: expected one "
+                    f"of {', '.join(allowed)}"
+                )
+        return self.qos.get(name)
+
+
+# The limits that a job would break
+
+
+_WORDS: Final = {"cpu": "Cpu", "node": "Node", "mem": "Memory", "billing": "Billing", "energy": "Energy"}
+_NOTHING: Final = Limits()
+
+
+def account_limits_of(configuration: Configuration, accounting: Accounting) -> AccountLimits:
+    """The keeper of a site."""
+    given = set(configuration.jobs.enforce)
+    if "all" in given:
+        given |= {"associations", "limits", "qos", "safe"}
+    if "safe" in given:
+        given.add("limits")
+    if given & {"limits", "qos", "wckeys"}:
+        given.add("associations")
+    half_life = configuration.priority.half_life if configuration.priority.plugin == "multifactor" else 0.0
+    return AccountLimits(AccountMembers(accounting, frozenset(given)), frozenset(given), half_life)
+
+
+class AccountLimits:
+    """Keeps account of jobs.
+
+    Args:
+        members: users, accounts and qualities of service.
+        enforce: what is enforced: limits only with `limits`; with `safe`, no job starts that could not end within them.
+        half_life: the seconds after which what was spent counts half; 0: it always counts.
+    """
+
+    def __init__(self, members: AccountMembers, enforce: frozenset[str] = frozenset(), half_life: float = 0.0) -> None:
+        self.members, self._half_life = members, half_life
+        self.has_limits, self._is_safe = "limits" in enforce, "safe" in enforce
+        self._tallies: dict[object, UsageTotals] = {}
+        self._standings: dict[SlurmJob, JobAssociation] = {}
+        self._running: dict[SlurmJob, tuple[tuple[UsageTotals, ...], Mapping[str, int], int]] = {}
+        self._last = 0.0  # when running jobs were charged last
+
+    def _tally(self, *key: object) -> UsageTotals:
+        found = self._tallies.get(key)
+        if found is None:
+            found = self._tallies[key] = UsageTotals()
+        return found
+
+    # What happens
+
+    def submitted(self, job: SlurmJob) -> None:
+        """A job is submitted.
+
+        Raises:
+            InputError: it is refused, with Slurm's reason.
+        """
+        standing = self.members.standing(job, job.partitions[0].name)
+        if self.has_limits:
+            reason = next(self._refusals(job, standing), "")
+            if reason:
+                raise InputError(f"{reason}: job violates accounting/QOS policy")
+        self._standings[job] = standing
+        for tally in self._all(standing, self._qualities(standing, job.partitions[0])):
+            tally.submitted += 1
+
+    def forgotten(self, job: SlurmJob) -> None:
+        """A job is over, or was cancelled before it ran."""
+        standing = self._standings.pop(job, None)
+        if standing is not None:
+            for tally in self._all(standing, self._qualities(standing, job.partitions[0])):
+                tally.submitted -= 1
+
+    def started(self, job: SlurmJob, nodes: int, cpus: int) -> None:
+        """A job starts on so many nodes, with so many CPUs."""
+        standing = self._standings.get(job)
+        if standing is None or job.partition is None:
+            return
+        tallies = tuple(self._all(standing, self._qualities(standing, job.partition)))
+        tres, seconds = _tres(job, nodes, cpus), _seconds(job.end - job.started)
+        self._running[job] = tallies, tres, seconds
+        for tally in tallies:
+            tally.start(tres, seconds)
+
+    def ended(self, job: SlurmJob, now: float) -> None:
+        """A job ends."""
+        found = self._running.pop(job, None)
+        if found is None:
+            return
+        tallies, tres, left = found
+        for tally in tallies:
+            tally.start(tres, left, -1)
+            tally.run(tres, max(now - max(self._last, job.started), 0.0), 0)
+
+    def charge(self, now: float) -> None:
+        """Charge what jobs have used by now, as Slurm does when it computes priorities."""
+        factor = 0.5 ** ((now - self._last) / self._half_life) if self._half_life else 1.0
+        for tally in self._tallies.values():
+            tally.decay(factor)
+        for job, (tallies, tres, left) in self._running.items():
+            seconds = max(now - max(self._last, job.started), 0.0)
+            less = min(_seconds(seconds), left)
+            self._running[job] = tallies, tres, left - less
+            for tally in tallies:
+                tally.run(tres, seconds, less)
+        self._last = now
+
+    # Whose limits hold
+
+    def _qualities(self, standing: JobAssociation, partition: ClusterPartition) -> tuple[Qos, ...]:
+        """The qualities of service that limit a job: that of its partition comes first, unless the job's goes over."""
+        own, other = standing.qos, self.members.qos.get(partition.qos) if partition.qos else None
+        if own is None or other is None or own is other:
+            return tuple(each for each in (own or other,) if each is not None)
+        return (own, other) if "OverPartQOS" in own.flags else (other, own)
+
+    def _all(self, standing: JobAssociation, qualities: tuple[Qos, ...]) -> Iterator[UsageTotals]:
+        for each in standing.chain:
+            yield self._tally("association", each.account, each.user, each.partition)
+        for qos in qualities:
+            yield self._tally("qos", qos.name)
+            yield self._tally("user", qos.name, standing.user)
+            yield self._tally("account", qos.name, standing.account)
+
+    # Limits
+
+    def before(self, job: SlurmJob, partition: ClusterPartition) -> str:
+        """The reason for which a job waits, whatever the nodes are; "" if there is none."""
+        standing = self._standings.get(job)
+        if not self.has_limits or standing is None:
+            return ""
+        return next(self._before(job, standing, self._qualities(standing, partition)), "")
+
+    def after(self, job: SlurmJob, partition: ClusterPartition, nodes: int, cpus: int) -> str:
+        """The reason for which a job waits that could have so many nodes and CPUs; "" if there is none."""
+        standing = self._standings.get(job)
+        if not self.has_limits or standing is None:
+            return ""
+        tres = _tres(job, nodes, cpus)
+        return next(self._after(tres, 60 * job.limit, standing, self._qualities(standing, partition)), "")
+
+    def _before(self, job: SlurmJob, standing: JobAssociation, qualities: tuple[Qos, ...]) -> Iterator[str]:
+        minutes, nodes = job.limit, job.min_nodes
+        for qos, limits in _in_turn(qualities):
+            tally = self._tally("qos", qos.name)
+            user = self._tally("user", qos.name, standing.user)
+            account = self._tally("account", qos.name, standing.account)
+            yield from _reached("QOSMaxJobsPerUserLimit", user.jobs, limits.jobs_user)
+            yield from _reached("MaxJobsPerAccount", account.jobs, limits.jobs_account)
+            yield from _reached("QOSGrpJobsLimit", tally.jobs, limits.jobs)
+            yield from _spent("QOS", tally, limits)
+            if limits.wall_job is not None and 60 * minutes > limits.wall_job:
+                yield "QOSMaxWallDurationPerJobLimit"
+            yield from _too_many_nodes("QOS", nodes, limits)
+        for each in standing.chain:
+            tally = self._tally("association", each.account, each.user, each.partition)
+            yield from _reached("AssocGrpJobsLimit", tally.jobs, each.limits.jobs)
+            yield from _spent("Assoc", tally, each.limits)
+            if nodes > each.limits.tres.get("node", math.inf):
+                yield "AssocGrpNodeLimit"
+        if standing.chain:
+            own = standing.chain[0]
+            tally = self._tally("association", own.account, own.user, own.partition)
+            yield from _reached("AssocMaxJobsLimit", tally.jobs, standing.own("jobs_each"))
+            wall = standing.own("wall_job")
+            if wall is not None and 60 * minutes > wall:
+                yield "AssocMaxWallDurationPerJobLimit"
+            if nodes > standing.own("tres_job").get("node", math.inf):
+                yield "AssocMaxNodePerJobLimit"
+
+    def _after(
+        self, tres: Mapping[str, int], seconds: float, standing: JobAssociation, qualities: tuple[Qos, ...]
+    ) -> Iterator[str]:
+        for qos, limits in _in_turn(qualities):
+            tally = self._tally("qos", qos.name)
+            yield from _over("QOSGrp{}Limit", tres, tally.tres, limits.tres)
+            yield from self._ahead("QOS", tres, seconds, tally, limits)
+            yield from _over("QOSMax{}PerJobLimit", tres, {}, limits.tres_job)
+            yield from _over("QOSMax{}MinutesPerJobLimit", _times(tres, seconds / 60), {}, limits.tres_minutes_job)
+            user = self._tally("user", qos.name, standing.user)
+            yield from _over("QOSMax{}PerUserLimit", tres, user.tres, limits.tres_user)
+            account = self._tally("account", qos.name, standing.account)
+            yield from _over("Max{}PerAccount", tres, account.tres, limits.tres_account)
+            yield from _under(tres, limits.least)
+        for each in standing.chain:
+            tally = self._tally("association", each.account, each.user, each.partition)
+            yield from _over("AssocGrp{}Limit", tres, tally.tres, each.limits.tres)
+            yield from self._ahead("Assoc", tres, seconds, tally, each.limits)
+        yield from _over("AssocMax{}PerJobLimit", tres, {}, standing.own("tres_job"))
+        minutes = _times(tres, seconds / 60)
+        yield from _over("AssocMax{}MinutesPerJobLimit", minutes, {}, standing.own("tres_minutes_job"))
+
+    def _ahead(
+        self, who: str, tres: Mapping[str, int], seconds: float, tally: UsageTotals, limits: Limits
+    ) -> Iterator[str]:
+        """Limits of the time that jobs will have."""
+        ahead, whole = _times(tres, seconds / 60), _times(tally.ahead, 1 / 60)
+        yield from _over(who + "Grp{}RunMinutesLimit", ahead, whole, limits.tres_run_minutes, "CPU")
+        if self._is_safe:
+            spent = {name: amount / 60 + whole.get(name, 0.0) for name, amount in tally.spent.items()}
+            yield from _over(who + "Grp{}MinutesLimit", ahead, spent, limits.tres_minutes, "CPU")
+
+    def _refusals(self, job: SlurmJob, standing: JobAssociation) -> Iterator[str]:
+        """The reasons for which sbatch refuses a job."""
+        partition = job.partitions[0]
+        for qos, limits in _in_turn(self._qualities(standing, partition)):
+            user = self._tally("user", qos.name, standing.user)
+            account = self._tally("account", qos.name, standing.account)
+            yield from _reached("QOSMaxSubmitJobPerUserLimit", user.submitted, limits.submitted_user)
+            yield from _reached("MaxSubmitJobsPerAccount", account.submitted, limits.submitted_account)
+            tally = self._tally("qos", qos.name)
+            yield from _reached("QOSGrpSubmitJobsLimit", tally.submitted, limits.submitted)
+        for each in standing.chain:
+            tally = self._tally("association", each.account, each.user, each.partition)
+            yield from _reached("AssocGrpSubmitJobsLimit", tally.submitted, each.limits.submitted)
+        if standing.chain:
+            own = standing.chain[0]
+            tally = self._tally("association", own.account, own.user, own.partition)
+            yield from _reached("AssocMaxSubmitJobLimit", tally.submitted, standing.own("submitted_each"))
+        if any("DenyOnLimit" in qos.flags for qos in self._qualities(standing, partition)):
+            empty = AccountLimits(self.members, frozenset({"limits"}))
+            empty._standings[job] = standing
+            yield empty.before(job, partition) or empty.after(job, partition, job.min_nodes, job.cpus)
+
+
+def _in_turn(qualities: tuple[Qos, ...]) -> Iterator[tuple[Qos, Limits]]:
+    """Qualities of service with their limits: a limit of the first one hides that of the second one."""
+    if len(qualities) < 2:
+        for qos in qualities:
+            yield qos, qos.limits
+        return
+    first, second = qualities
+    yield first, first.limits
+    left = {
+        name: getattr(second.limits, name)
+        for name in Limits.__struct_fields__
+        if getattr(first.limits, name) == getattr(_NOTHING, name)
+    }
+    yield second, Limits(**left)
+
+
+def _tres(job: SlurmJob, nodes: int, cpus: int) -> dict[str, int]:
+    """The resources of a job on so many nodes."""
+    found = {"cpu": cpus, "node": nodes, "billing": cpus}
+    memory = job.memory * nodes or job.memory_per_cpu * cpus
+    if memory:
+        found["mem"] = memory
+    for name, type, count in job.gres:
+        for key in {f"gres/{name}", f"gres/{name}:{type}" if type else f"gres/{name}"}:
+            found[key] = found.get(key, 0) + count * nodes
+    if job.gpus:
+        found["gres/gpu"] = found.get("gres/gpu", 0) + job.gpus
+    for name, count in job.licenses:
+        found[f"license/{name}"] = count
+    return found
+
+
+def _seconds(time: float) -> int:
+    return round(time) if time < math.inf else 0
+
+
+def _times(amounts: Mapping[str, float], factor: float) -> dict[str, float]:
+    return {name: amount * factor for name, amount in amounts.items()}
+
+
+def _reached(reason: str, count: int, limit: int | None) -> Iterator[str]:
+    if limit is not None and count >= limit:
+        yield reason
+
+
+def _over(
+    reason: str,
+    wanted: Mapping[str, float],
+    used: Mapping[str, float],
+    limits: Mapping[str, int],
+    cpu: str = "Cpu",
+) -> Iterator[str]:
+    for name, limit in limits.items():
+        if wanted.get(name, 0) and wanted[name] + used.get(name, 0) > limit + 1e-9:
+            yield reason.format(_word(name, cpu))
+
+
+def _under(wanted: Mapping[str, int], least: Mapping[str, int]) -> Iterator[str]:
+    for name, limit in least.items():
+        if wanted.get(name, 0) < limit:
+            yield "QOSMinCpuNotSatisfied" if name == "cpu" else f"QOSMin{_word(name)}"
+
+
+def _spent(who: str, tally: UsageTotals, limits: Limits) -> Iterator[str]:
+    if limits.wall is not None and tally.wall >= limits.wall:
+        yield f"{who}GrpWallLimit"
+    for name, limit in limits.tres_minutes.items():
+        if tally.spent.get(name, 0.0) >= 60 * limit:
+            yield f"{who}Grp{_word(name, 'CPU')}MinutesLimit"
+
+
+def _too_many_nodes(who: str, nodes: int, limits: Limits) -> Iterator[str]:
+    """More nodes than a job can ever have."""
+    for reason, amounts in (
+        ("MaxNodePerJobLimit", limits.tres_job),
+        ("MaxNodePerUserLimit", limits.tres_user),
+        ("GrpNodeLimit", limits.tres),
+    ):
+        if nodes > amounts.get("node", math.inf):
+            yield who + reason
+
+
+def _word(name: str, cpu: str = "Cpu") -> str:
+    if name == "cpu":
+        return cpu
+    if name.startswith("gres/"):
+        return "GRES"
+    return _WORDS.get(name, "License" if name.startswith("license/") else name)
+
+
+class SlurmRules:
     """The rules of a site.
 
     Args:
@@ -26,19 +467,19 @@ class Rules:
         licenses: the licences; by default there are none.
         enforces: whether a job beyond the limits of a partition is refused: `no` (it waits), `any` or `all`
             (EnforcePartLimits).
-        yields: which jobs give way to which others; by default those of lower partitions.
+        preemption: which jobs give way to which others; by default those of lower partitions.
     """
 
     def __init__(
         self,
-        keeper: Keeper | None = None,
+        keeper: AccountLimits | None = None,
         licenses: Licenses | None = None,
         enforces: str = "no",
-        yields: ByPartition | None = None,
+        preemption: PartitionPreemption | None = None,
     ) -> None:
-        self._keeper = keeper or Keeper(Members(Accounting()))
+        self._keeper = keeper or AccountLimits(AccountMembers(Accounting()))
         self.licenses, self._enforces = licenses or Licenses({}), enforces
-        self.yields = yields or ByPartition()
+        self.preemption = preemption or PartitionPreemption()
         self._arrays: Counter[str] = Counter()
 
     def submitted(self, job: SlurmJob) -> None:
@@ -100,7 +541,7 @@ class Rules:
         """Whether the array of a job has fewer running tasks than it may have."""
         return job.array is None or not job.array_limit or self._arrays[job.array] < job.array_limit
 
-    def may_start(self, job: SlurmJob, partition: Partition) -> bool:
+    def may_start(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether limits allow a job to start, whatever the nodes are. If not, it has the reason."""
         job.reason = self._keeper.before(job, partition)
         return not job.reason
@@ -109,7 +550,7 @@ class Rules:
         """Whether a licence of a job that would start now is taken by others."""
         return bool(job.licenses) and self.licenses.lacks(job, second)
 
-    def is_limited(self, job: SlurmJob, partition: Partition, nodes: int = 0, cpus: int = 0) -> bool:
+    def is_limited(self, job: SlurmJob, partition: ClusterPartition, nodes: int = 0, cpus: int = 0) -> bool:
         """Whether a limit keeps a job waiting that could have so many nodes and CPUs. If so, it has the reason.
 
         Without nodes, those count that the job asks for: limits come first where there are no nodes for it, too.

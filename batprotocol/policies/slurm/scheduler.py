@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -28,29 +28,142 @@ from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.driver import UnknownKeys
 from batprotocol.policies.jobs import Allocating
 from batprotocol.policies.slurm.accounts import keeper_of
-from batprotocol.policies.slurm.added import with_added_hosts
-from batprotocol.policies.slurm.asking import job_of
-from batprotocol.policies.slurm.bits import bits_of, members
 from batprotocol.policies.slurm.clock import USUAL, Phases
-from batprotocol.policies.slurm.clusters import cluster_of
-from batprotocol.policies.slurm.commands import obey, read_command
+from batprotocol.policies.slurm.cluster import SlurmCluster, bits_of, cluster_of, members
+from batprotocol.policies.slurm.commands import job_of, obey, read_command
 from batprotocol.policies.slurm.controller import Controller
-from batprotocol.policies.slurm.jobs import SlurmJob
-from batprotocol.policies.slurm.licenses import Licenses
-from batprotocol.policies.slurm.ordering import ordering_of
-from batprotocol.policies.slurm.reporting import allocated_by
-from batprotocol.policies.slurm.reservations import Reservation
-from batprotocol.policies.slurm.rules import Rules
-from batprotocol.policies.slurm.sides import Priorities
-from batprotocol.policies.slurm.yielding import yielding_of
+from batprotocol.policies.slurm.preemption import preemption_of, yielding_of
+from batprotocol.policies.slurm.priorities import order_of, ordering_of
+from batprotocol.policies.slurm.queue import SlurmJob
+from batprotocol.policies.slurm.reservations import Licenses, NodeReservation, Reservation
+from batprotocol.policies.slurm.rules import Rules, SlurmRules, account_limits_of
+from batprotocol.policies.slurm.scheduler import allocated_by, with_added_hosts
+from batprotocol.policies.slurm.state import JobPriorities, Priorities
 from batprotocol.sites.slurm.accounting import Accounting
-from batprotocol.sites.slurm.configuration import Configuration
+from batprotocol.sites.slurm.configuration import Configuration, Partition, Switch
 from batprotocol.workloads.host_events import HostEvent, Window, read_host_event
 from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import Allocated, read_request
+from batprotocol.workloads.requests.amounts import GPU, Gres
 from batprotocol.workloads.requests.lives import rerun_id
 
-__all__ = ["SlurmScheduler", "Started"]
+__all__ = [
+    "LIKE",
+    "SlurmScheduler",
+    "Started",
+    "allocated_by",
+    "with_added_hosts",
+]
+
+
+# Added hosts: a question about a larger machine has a platform with more hosts, and the slurm.conf of the machine as it
+# is. Each added host has the name of a node as its property `like`: it has the same hardware, and is in the same
+# partitions and at the same switch.
+
+
+Part = TypeVar("Part", Partition, Switch)
+
+LIKE: Final = "like"
+"""The property of an added host: the name of the node that it is like."""
+
+
+def with_added_hosts(configuration: Configuration, hosts: Iterable[Host]) -> Configuration:
+    """The configuration with a node for each added host.
+
+    >>> from batprotocol.model import HostProperty
+    >>> from batprotocol.sites.slurm.configuration import configuration_of
+    >>> made = configuration_of("NodeName=n[0-1] CPUs=4\\nPartitionName=p Nodes=n1")
+    >>> like = (HostProperty("like", "n1"),)
+    >>> added = Host(id=2, name="added2", properties=like, computation_speed=(1e9,))
+    >>> more = with_added_hosts(made, [added])
+    >>> [(node.name, node.cpus) for node in more.nodes], more.partitions[0].nodes
+    ([('n0', 4), ('n1', 4), ('added2', 4)], ('n1', 'added2'))
+    """
+    nodes = {node.name: node for node in configuration.nodes}
+    added: dict[str, list[str]] = {}
+    for host in hosts:
+        like = next((each.value for each in host.properties or () if each.key == LIKE), None)
+        if like is not None and like in nodes and host.name not in nodes:
+            added.setdefault(like, []).append(host.name)
+    if not added:
+        return configuration
+    more = [msgspec.structs.replace(nodes[like], name=name) for like, names in added.items() for name in names]
+    return msgspec.structs.replace(
+        configuration,
+        nodes=(*configuration.nodes, *more),
+        partitions=tuple(_with(each, added) for each in configuration.partitions),
+        switches=tuple(_with(each, added) for each in configuration.switches),
+    )
+
+
+def _with(part: Part, added: dict[str, list[str]]) -> Part:
+    """The part with the added nodes that are like its own."""
+    own: tuple[str, ...] = part.nodes
+    more: list[str] = [name for node in own for name in added.get(node, ())]
+    return msgspec.structs.replace(part, nodes=(*own, *more)) if more else part
+
+
+_MEBIBYTE = 2**20
+
+
+def allocated_by(job: SlurmJob, job_id: str, hosts: str, time: float, cluster: SlurmCluster) -> Allocated:
+    """The amounts that a started job takes of each of its nodes.
+
+    Args:
+        job: the job, with its partition and its placement.
+        job_id: its name in this life.
+        hosts: its host set.
+        time: when it starts, in seconds.
+        cluster: the cluster.
+    """
+    placement, partition = job.placement, job.partition
+    assert placement is not None
+    assert partition is not None
+    whole = cluster.select.is_linear or job.is_exclusive or partition.is_exclusive
+    is_alone = whole and partition.rows == 1
+    is_given_out = is_alone or not cluster.select.is_linear  # it does not divide nodes among the jobs that share them
+    memory, gpus = (cluster.memory, cluster.gpus) if is_given_out else (0, 0)
+    cpus = placement.cpus
+    gres: dict[tuple[str, str], int] = {}
+    for node, counts in placement.gres.items():
+        for (name, type, _), count in zip(cluster.nodes[node].gres, counts, strict=False):
+            gres[name, type] = max(gres.get((name, type), 0), count)
+    return Allocated(
+        job_id=job_id,
+        first_id=job.id,
+        starting_time=time,
+        partition=partition.name,
+        hosts=hosts,
+        cores=0 if whole else max(cpus.values(), default=1),
+        memory=0 if whole else max(placement.memory.values(), default=0) * _MEBIBYTE,
+        gres=() if whole else tuple(Gres(name, type or None, count) for (name, type), count in gres.items() if count),
+        whole=whole,
+        memory_share=_memory(job, cluster, is_alone=is_alone) / memory if memory else None,
+        gpu_share=_gpus(job, cluster, is_alone=is_alone) / gpus if gpus else None,
+        held=len(cpus) if whole else math.fsum(n / cluster.nodes[node].cpus for node, n in cpus.items()),
+    )
+
+
+def _memory(job: SlurmJob, cluster: SlurmCluster, *, is_alone: bool) -> int:
+    """The MiB that a job holds: all of its nodes, if no other job can have them."""
+    assert job.placement is not None
+    if is_alone:
+        return sum(cluster.nodes[node].memory for node in job.placement.cpus)
+    return sum(job.placement.memory.values())
+
+
+def _gpus(job: SlurmJob, cluster: SlurmCluster, *, is_alone: bool) -> int:
+    """The GPUs that a job holds: all of its nodes, if no other job can have them."""
+    assert job.placement is not None
+    if is_alone:
+        return sum(cluster.nodes[node].gpus for node in job.placement.cpus)
+    return sum(
+        count
+        for node, counts in job.placement.gres.items()
+        for (name, _, _), count in zip(cluster.nodes[node].gres, counts, strict=False)
+        if name == GPU
+    )
+
 
 logger = logging.getLogger("batprotocol.policies")
 
@@ -140,11 +253,11 @@ class SlurmScheduler(Allocating, Scheduler):
         configuration = msgspec.structs.replace(whole, nodes=nodes)
         cluster = cluster_of(configuration)
         self._nodes = {host: node for node, host in enumerate(self._hosts)}
-        rules = Rules(
-            keeper_of(configuration, self.accounting),
+        rules = SlurmRules(
+            account_limits_of(configuration, self.accounting),
             Licenses(configuration.licenses),
             configuration.jobs.enforce_limits,
-            yielding_of(configuration.preemption, self.accounting.qos),
+            preemption_of(configuration.preemption, self.accounting.qos),
         )
         priorities = self._priorities(configuration)
         self._controller = Controller(cluster, priorities, self, self.phases, rules=rules, is_quick=self._is_quick)
@@ -158,8 +271,8 @@ class SlurmScheduler(Allocating, Scheduler):
         self._arrivals: list[JobSubmittedEvent] = []
         self._unknown_keys = UnknownKeys()
 
-    def _priorities(self, configuration: Configuration) -> Priorities:
-        return ordering_of(configuration, self.accounting, self.phases.priorities, self.phases.epoch)
+    def _priorities(self, configuration: Configuration) -> JobPriorities:
+        return order_of(configuration, self.accounting, self.phases.priorities, self.phases.epoch)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)
@@ -191,7 +304,7 @@ class SlurmScheduler(Allocating, Scheduler):
         elif isinstance(found, Window):
             nodes = self._nodes_of(found.hosts)
             who = tuple(map(str, found.users)), found.accounts
-            made = Reservation(found.name or event.id, nodes, found.begin, found.end, *who, found.flags)
+            made = NodeReservation(found.name or event.id, nodes, found.begin, found.end, *who, found.flags)
             self.controller.reserve(made, self.now)
         elif command is not None:
             try:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from batprotocol.errors import InputError
-from batprotocol.policies.slurm.added import LIKE
+from batprotocol.policies.slurm.scheduler import LIKE
 from batprotocol.simulator import Platform
 from batprotocol.workloads import Host
 from batprotocol.workloads.zones import ClusterZone

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError
-from batprotocol.policies.slurm.naming import is_slurm, slurm_files
+from batprotocol.policies.slurm import is_slurm, slurm_files
 from batprotocol.simulator import Platform, Workload
 from batprotocol.sites.slurm.configuration import read_configuration
 from batprotocol.studies.comparing.rows import label

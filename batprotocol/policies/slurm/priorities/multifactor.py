@@ -14,11 +14,12 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from batprotocol.policies.fair_share import age_factor, billing, relative_factor, size_factor
 from batprotocol.policies.slurm.priorities.facts import JobFacts, Parts, total
 from batprotocol.policies.slurm.priorities.machine import Machine
 from batprotocol.policies.slurm.priorities.shares import Share, Shares
 from batprotocol.policies.slurm.priorities.usage import decay_of, next_reset
+
+from batprotocol.policies.fair_share import age_factor, billing, relative_factor, size_factor
 from batprotocol.sites.slurm.accounting import Accounting
 from batprotocol.sites.slurm.configuration import Configuration
 

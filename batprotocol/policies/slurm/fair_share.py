@@ -2,27 +2,33 @@
 
 The factors are those of Slurm's documents: the classic one, the one that forgets the depth (DEPTH_OBLIVIOUS), and the
 rank in the tree (Fair Tree). `batprotocol.policies.fair_share` has their formulas. Slurm computes the effective
-usage of users not before it is asked for, so it can be newer than the one of their accounts: so does this module. It
-must not know jobs.
+usage of users not before it is asked for, so it can be newer than the one of their accounts: so does this module.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta, timezone
 from typing import Final
 
 from batprotocol.policies.fair_share import Association, effective_usage, fair_tree_factors
 from batprotocol.sites.slurm.accounting import Accounting
 from batprotocol.sites.slurm.accounting import Association as Line
 
-__all__ = ["Share", "Shares"]
+__all__ = [
+    "AccountShare",
+    "ShareTree",
+    "decay_of",
+    "next_reset",
+]
+
 
 _STEEPNESS: Final = 5.0
 """How fast the usage of a user loses weight where the usage of the account is far from its share."""
 
 
-class Share(Association):
+class AccountShare(Association):
     """An account or a user of the tree.
 
     Attributes:
@@ -35,7 +41,9 @@ class Share(Association):
 
     __slots__ = ("effective", "normalized", "of_parent", "priority", "qos")
 
-    def __init__(self, name: str, shares: float, parent: Share | None, *, is_user: bool, line: Line | None) -> None:
+    def __init__(
+        self, name: str, shares: float, parent: AccountShare | None, *, is_user: bool, line: Line | None
+    ) -> None:
         self.of_parent = is_user and line is not None and line.shares is None
         super().__init__(name, 0.0 if self.of_parent else shares, parent, is_user=is_user)
         self.effective: float | None = None
@@ -50,7 +58,7 @@ class Share(Association):
         return math.inf if self.of_parent else super().level_fair_share
 
 
-class Shares:
+class ShareTree:
     """The tree, and the factors as they were computed last.
 
     Args:
@@ -69,13 +77,13 @@ class Shares:
         self._is_tree, self._dampening, self._is_oblivious = fair_tree, dampening, depth_oblivious
         self._homes = accounting.default_accounts
         first, *others = accounting.associations
-        self.root = Share("root", 1.0, None, is_user=False, line=first)
-        self._accounts: dict[str, Share] = {"root": self.root}
-        self._users: dict[tuple[str, str, str], Share] = {}
+        self.root = AccountShare("root", 1.0, None, is_user=False, line=first)
+        self._accounts: dict[str, AccountShare] = {"root": self.root}
+        self._users: dict[tuple[str, str, str], AccountShare] = {}
         self._ranks: dict[Association, float] = {}
         for line in others:
             self._add(line)
-        self.all: list[Share] = [each for each in self.root.walk() if isinstance(each, Share)]
+        self.all: list[AccountShare] = [each for each in self.root.walk() if isinstance(each, AccountShare)]
         self._normalized = {each: each.normalized_shares for each in self.all}
         self.most_priority = max((each.priority for each in self.all), default=0)
 
@@ -84,15 +92,17 @@ class Shares:
             above = self._accounts[line.account]
             shares = 1.0 if line.shares is None else float(line.shares)
             key = line.account, line.user, line.partition or ""
-            self._users[key] = Share(line.user, shares, above, is_user=True, line=line)
+            self._users[key] = AccountShare(line.user, shares, above, is_user=True, line=line)
             return
         above = self._accounts[line.parent or "root"]
         if line.shares is None:  # an account without shares of its own: its members belong to the account above
             self._accounts[line.account] = above
         else:
-            self._accounts[line.account] = Share(line.account, float(line.shares), above, is_user=False, line=line)
+            self._accounts[line.account] = AccountShare(
+                line.account, float(line.shares), above, is_user=False, line=line
+            )
 
-    def of(self, user: str, account: str = "", partition: str = "") -> Share | None:
+    def of(self, user: str, account: str = "", partition: str = "") -> AccountShare | None:
         """The association of a user in an account, if there is one.
 
         Args:
@@ -105,7 +115,7 @@ class Shares:
 
     # Usage
 
-    def charge(self, share: Share, amount: float) -> None:
+    def charge(self, share: AccountShare, amount: float) -> None:
         """Add usage to an association, and to all above it."""
         for each in share.path():
             each.usage += amount
@@ -141,21 +151,21 @@ class Shares:
                 each.effective = each.usage / above if above else 0.0
                 each.normalized = min(each.usage / self.root.usage, 1.0) if self.root.usage else 0.0
 
-    def factor(self, share: Share) -> float:
+    def factor(self, share: AccountShare) -> float:
         """The fair-share factor of a user now.
 
         Before the first calculation, there is no usage and no rank: the classic factor is 1, and a rank is 0.
         """
         if self._is_tree:
             return self._ranks.get(share, 0.0)
-        if share.of_parent and isinstance(share.parent, Share):
+        if share.of_parent and isinstance(share.parent, AccountShare):
             share = share.parent
         if share.effective is None:
             self._compute(share)
         shares = self._normalized[share]
         return 2.0 ** -((share.effective or 0.0) / shares / self._dampening) if shares > 0 else 0.0
 
-    def level(self, share: Share) -> float:
+    def level(self, share: AccountShare) -> float:
         """The value by which Fair Tree orders siblings (LevelFS), as it was at the last calculation."""
         if share.of_parent:
             return math.inf
@@ -163,12 +173,12 @@ class Shares:
             return 0.0
         return share.level_share / share.effective if share.effective else math.inf
 
-    def _compute(self, share: Share) -> None:
+    def _compute(self, share: AccountShare) -> None:
         """Compute the effective usage by the classic algorithm."""
         total = self.root.usage
         share.normalized = min(share.usage / total, 1.0) if total else 0.0
         parent = share.parent
-        if not isinstance(parent, Share) or parent is self.root:
+        if not isinstance(parent, AccountShare) or parent is self.root:
             share.effective = share.normalized
             return
         if parent.effective is None:
@@ -181,7 +191,7 @@ class Shares:
                 share.normalized, above, share.level_share if parent.level_shares else 1.0
             )
 
-    def _oblivious(self, share: Share, parent: Share, above: float) -> float:
+    def _oblivious(self, share: AccountShare, parent: AccountShare, above: float) -> float:
         """The effective usage where the depth of an association does not count (PriorityFlags=DEPTH_OBLIVIOUS).
 
         The ratio of usage to share is that of the parent, multiplied with the one among the siblings to the power k. k
@@ -199,5 +209,53 @@ class Shares:
         return float(ratio * among ** (1 / (1 + (_STEEPNESS * math.log(ratio)) ** 2)) * shares)
 
     @staticmethod
-    def _counted(members: Iterable[Association]) -> Iterator[Share]:
-        return (each for each in members if isinstance(each, Share) and not each.of_parent)
+    def _counted(members: Iterable[Association]) -> Iterator[AccountShare]:
+        return (each for each in members if isinstance(each, AccountShare) and not each.of_parent)
+
+
+# Decay, and the moments at which usage is set to 0
+
+
+_LN2: Final = 0.693
+"""The logarithm of 2 with the digits that Slurm uses."""
+_MONTHS: Final = {"monthly": 1, "quarterly": 3, "yearly": 12}
+
+
+def decay_of(seconds: float, half_life: float) -> float:
+    """The factor by which usage is multiplied after some seconds.
+
+    It is (1 - 0.693 / h)^t, which is a little less than 2^(-t / h) for short half lives.
+
+    Args:
+        seconds: how much time passes, t.
+        half_life: after how many seconds usage counts half, h; 0 or infinite: it always counts the same.
+
+    >>> round(decay_of(300.0, 300.0), 6)
+    0.499673
+    """
+    if not 0 < half_life < math.inf:
+        return 1.0
+    base = 1.0 - _LN2 / half_life
+    return float(base**seconds) if base > 0 else 0.0
+
+
+def next_reset(period: str, last: float) -> float:
+    """The first moment after another one at which usage is set to 0.
+
+    Args:
+        period: daily, weekly (on Sunday), monthly, quarterly or yearly, always at 00:00; another one: never.
+        last: the other moment.
+
+    >>> next_reset("weekly", 0.0) / 86400  # 1970 began with a Thursday
+    3.0
+    """
+    day = datetime.fromtimestamp(last, timezone.utc).replace(hour=0, minute=0, second=0, microsecond=0)
+    if period == "daily":
+        return (day + timedelta(days=1)).timestamp()
+    if period == "weekly":
+        return (day + timedelta(days=7 - day.isoweekday() % 7)).timestamp()
+    if period not in _MONTHS:
+        return math.inf
+    step = _MONTHS[period]
+    months = (day.year * 12 + day.month - 1) // step * step + step
+    return day.replace(year=months // 12, month=months % 12 + 1, day=1).timestamp()

@@ -10,7 +10,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from batprotocol.policies.slurm.priorities import JobFacts, Multifactor, Share
+from batprotocol.policies.slurm.fair_share import AccountShare
+from batprotocol.policies.slurm.priorities import JobFacts, MultifactorPriorities
 from batprotocol.studies.recorded import accounting_of_run, configuration_of_run
 
 __all__ = ["Compared", "compared", "moments_that_fit", "was_requeued"]
@@ -125,7 +126,7 @@ def events_of(run: Mapping[str, Any], fitted: _Moments | None = None) -> list[_E
 
 def compared(run: Mapping[str, Any], fitted: _Moments | None = None) -> Compared:
     """Compute all priorities of a run again, and compare each row of sprio and sshare, and each first priority."""
-    priorities = Multifactor(configuration_of_run(run), accounting_of_run(run), since=-600.0)
+    priorities = MultifactorPriorities(configuration_of_run(run), accounting_of_run(run), since=-600.0)
     noted = {
         int(each.split("JobId=")[1].split()[0]): int(each.split("InitPrio=")[1].split()[0])
         for _, each in run["log"]
@@ -189,7 +190,7 @@ def moments_that_fit(run: Mapping[str, Any]) -> _Moments:
     return first - PERIOD, first, later
 
 
-def sprio_row(priorities: Multifactor, row: str) -> str:
+def sprio_row(priorities: MultifactorPriorities, row: str) -> str:
     """A row of sprio: number, user, priority, and its parts as whole numbers."""
     number, user, *_ = row.split()
     (parts,) = priorities.parts(int(number)).values()
@@ -203,7 +204,7 @@ def shown(row: str) -> list[str]:
     return row.strip().split("|")[3:9]
 
 
-def sshare_row(priorities: Multifactor, row: str) -> list[str]:
+def sshare_row(priorities: MultifactorPriorities, row: str) -> list[str]:
     """The same columns of a row as computed here."""
     account, user = row.strip().split("|")[:2]
     shares = priorities.shares
@@ -223,7 +224,7 @@ def sshare_row(priorities: Multifactor, row: str) -> list[str]:
     ]
 
 
-def _is_of(share: Share, account: str, user: str) -> bool:
+def _is_of(share: AccountShare, account: str, user: str) -> bool:
     if user:
         return share.is_user and share.name == user and share.parent is not None and share.parent.name == account
     return not share.is_user and share.name == account

@@ -1,0 +1,477 @@
+"""The cluster of a slurm.conf as the controller sees it: nodes have numbers, and partitions are sets of them.
+
+A set of nodes is a whole number whose bit i is node i: unions and differences of a thousand nodes take a step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from batprotocol.sites.slurm.configuration import Configuration, Partition, Scheduler, Switch
+from batprotocol.sites.slurm.configuration import Node as NodeLine
+from batprotocol.sites.slurm.configuration import Partition as PartitionLine
+from batprotocol.workloads.requests.amounts import GPU
+
+__all__ = [
+    "FOREVER",
+    "ClusterNode",
+    "ClusterPartition",
+    "NodeSelection",
+    "PartitionAccess",
+    "PreemptMode",
+    "SlurmCluster",
+    "best_fit",
+    "bits_of",
+    "cluster_of",
+    "lowest",
+    "members",
+    "runs",
+]
+
+
+def bits_of(nodes: Iterable[int]) -> int:
+    """The set of these nodes.
+
+    >>> bits_of([0, 3])
+    9
+    """
+    bits = 0
+    for node in nodes:
+        bits |= 1 << node
+    return bits
+
+
+def members(bits: int) -> list[int]:
+    """The nodes of a set, in order.
+
+    >>> members(9)
+    [0, 3]
+    """
+    found = []
+    while bits:
+        low = bits & -bits
+        found.append(low.bit_length() - 1)
+        bits ^= low
+    return found
+
+
+def lowest(bits: int, count: int) -> int:
+    """The set of the `count` nodes of a set with the lowest numbers; it has at least so many.
+
+    >>> lowest(0b1101, 2) == 0b101
+    True
+    """
+    found = 0
+    while count > 0:
+        low = bits & -bits
+        found |= low
+        bits ^= low
+        count -= 1
+    return found
+
+
+def runs(bits: int) -> list[tuple[int, int]]:
+    """The runs of consecutive nodes of a set: the first node of each, and their number.
+
+    >>> runs(0b11101)
+    [(0, 1), (2, 3)]
+    """
+    found = []
+    first = 0
+    while bits:
+        gap = (bits & -bits).bit_length() - 1
+        bits >>= gap
+        first += gap
+        above = bits + 1
+        length = (above & -above).bit_length() - 1
+        found.append((first, length))
+        bits >>= length
+        first += length
+    return found
+
+
+def best_fit(bits: int, count: int) -> int | None:
+    """The nodes that Slurm takes of equal ones: of the smallest run that has enough, else of the largest ones.
+
+    Args:
+        bits: the nodes.
+        count: how many are needed, >= 1.
+
+    Returns:
+        None if there are too few.
+
+    >>> members(best_fit(0b11_0111, 2)), members(best_fit(0b11_0111, 4)), best_fit(0b1, 2)
+    ([4, 5], [0, 1, 2, 4], None)
+    """
+    if bits.bit_count() < count:
+        return None
+    blocks = runs(bits)
+    enough = [block for block in blocks if block[1] >= count]
+    chosen = 0
+    if not enough:
+        blocks.sort(key=lambda block: -block[1])
+        for place, (first, length) in enumerate(blocks):
+            chosen |= ((1 << length) - 1) << first
+            count -= length
+            enough = [block for block in blocks[place + 1 :] if block[1] >= count]
+            if enough:
+                break
+    first, _ = min(enough, key=lambda block: (block[1], block[0]))
+    return chosen | ((1 << count) - 1) << first
+
+
+# Who may use a partition
+
+
+_ROOT = "root"
+
+
+class PartitionAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules of access of a partition. None allows all.
+
+    Attributes:
+        accounts: the accounts that may use it, and those that may not.
+        groups: the groups that may use it. Jobs that name no group may, too.
+        qos: the qualities of service that may use it, and those that may not.
+        root_only: whether only root may use it.
+        needs_reservation: whether its jobs must have a reservation.
+        takes_jobs: whether jobs can be submitted to it.
+    """
+
+    accounts: frozenset[str] | None = None
+    denied_accounts: frozenset[str] = frozenset()
+    groups: frozenset[str] | None = None
+    qos: frozenset[str] | None = None
+    denied_qos: frozenset[str] = frozenset()
+    root_only: bool = False
+    needs_reservation: bool = False
+    takes_jobs: bool = True
+
+    @classmethod
+    def of(cls, line: Partition) -> PartitionAccess:
+        """The rules of a line of slurm.conf.
+
+        >>> PartitionAccess.of(Partition(name="p", allow_accounts=("a",))).refusal("u", "b", "", "normal", "")
+        'Invalid account or account/partition combination specified'
+        """
+        return cls(
+            accounts=_set(line.allow_accounts),
+            denied_accounts=frozenset(line.deny_accounts),
+            groups=_set(line.allow_groups),
+            qos=_set(line.allow_qos),
+            denied_qos=frozenset(line.deny_qos),
+            root_only=line.root_only,
+            needs_reservation=line.needs_reservation,
+            takes_jobs=line.state in ("UP", "DOWN"),
+        )
+
+    def refusal(self, user: str, account: str, group: str, qos: str, reservation: str) -> str:
+        """Slurm's reason for which it refuses a job; "" if there is none.
+
+        Args:
+            user, account, group, qos: those of the job; "" if it has none.
+            reservation: its reservation; "" if it has none.
+        """
+        if not self.takes_jobs:
+            return "Required partition not available (inactive or drain)"
+        if self.root_only and user != _ROOT:
+            return "Access/permission denied: only root may use the partition"
+        if self.groups is not None and group and group not in self.groups and user != _ROOT:
+            return "User's group not permitted to use this partition"
+        if self.needs_reservation and not reservation:
+            return "Requested reservation is invalid: the partition needs one"
+        if (self.accounts is not None and account not in self.accounts) or account in self.denied_accounts:
+            return "Invalid account or account/partition combination specified"
+        if (self.qos is not None and qos not in self.qos) or qos in self.denied_qos:
+            return "Invalid qos specification"
+        return ""
+
+
+def _set(names: tuple[str, ...] | None) -> frozenset[str] | None:
+    return None if names is None else frozenset(names)
+
+
+# Nodes, partitions, and the parameters of the loops
+
+
+FOREVER: Final = 525_600
+"""The minutes that a job without a limit counts as: a year, as in Slurm."""
+
+
+class ClusterNode(msgspec.Struct, frozen=True, gc=False):
+    """A node.
+
+    Args:
+        name: its name.
+        cpus: the CPUs that jobs can have.
+        sockets: its sockets.
+        threads: the CPUs of a core.
+        memory: its memory in MiB.
+        gres: the number of generic resources of each name and type; the type is "" if it has none.
+        features: what constraints can name.
+        weight: nodes with a smaller weight are used first.
+        is_up: whether jobs can start there in the beginning.
+        record: the place of its line among those that name nodes: of equal weight, nodes of an earlier line come first.
+    """
+
+    name: str
+    cpus: int = 1
+    sockets: int = 1
+    threads: int = 1
+    memory: int = 1
+    gres: tuple[tuple[str, str, int], ...] = ()
+    features: frozenset[str] = frozenset()
+    weight: int = 1
+    is_up: bool = True
+    record: int = 0
+
+    @property
+    def gpus(self) -> int:
+        """Its GPUs of all types."""
+        return sum(count for name, _, count in self.gres if name == GPU)
+
+
+class PreemptMode:
+    """How jobs give way: names of Slurm."""
+
+    OFF: Final = "OFF"
+    CANCEL: Final = "CANCEL"
+    REQUEUE: Final = "REQUEUE"
+
+
+class ClusterPartition(msgspec.Struct, frozen=True, gc=False):
+    """A partition. Times are in minutes.
+
+    Args:
+        name: its name.
+        nodes: the set of its nodes, as a number: bit i is node i.
+        tier: jobs of a partition with a larger tier come first.
+        max_time: the longest limit of its jobs; infinity: none.
+        default_time: the limit of jobs that name none.
+        min_nodes: jobs get at least so many nodes.
+        max_nodes: jobs that need more wait for ever.
+        is_up: whether jobs start in it.
+        is_exclusive: whether its jobs have whole nodes.
+        rows: how many jobs share a core (OverSubscribe=FORCE).
+        memory_per_cpu: MiB for each CPU of jobs that ask for no memory; 0: see `memory_per_node`.
+        memory_per_node: MiB on each node of jobs that ask for no memory; 0: all.
+        preempt_mode: how its jobs give way.
+        grace: seconds that they have then.
+        overtime: minutes that jobs may run longer than their limit.
+        is_spread: whether the node with the largest share of idle CPUs is used first.
+        qos: the quality of service whose limits hold in it; "" if none.
+        factor: the factor of priorities.
+        access: who may use it.
+    """
+
+    name: str
+    nodes: int
+    tier: int = 1
+    max_time: float = math.inf
+    default_time: float = math.inf
+    min_nodes: int = 1
+    max_nodes: float = math.inf
+    is_up: bool = True
+    is_exclusive: bool = False
+    rows: int = 1
+    memory_per_cpu: int = 0
+    memory_per_node: int = 0
+    preempt_mode: str = PreemptMode.OFF
+    grace: int = 0
+    overtime: float = 0.0
+    is_spread: bool = False
+    qos: str = ""
+    factor: int = 1
+    access: PartitionAccess = PartitionAccess()
+
+    def fits(self, nodes: int, minutes: float) -> bool:
+        """Whether it ever takes jobs with this number of nodes and this time limit."""
+        return nodes <= self.max_nodes and minutes <= self.max_time
+
+    def takes(self, nodes: int, minutes: float) -> bool:
+        """Whether it ever takes a job with this number of nodes and this limit."""
+        return self.is_up and self.fits(nodes, minutes)
+
+
+class NodeSelection(msgspec.Struct, frozen=True, gc=False):
+    """How nodes are chosen.
+
+    Args:
+        is_linear: whether jobs have whole nodes (select/linear).
+        by_core: whether jobs have whole cores.
+        by_socket: whether jobs have whole sockets.
+        counts_memory: whether memory is given out.
+        least_loaded: whether the node with the largest share of idle CPUs is used first.
+        serial_at_end: whether jobs of one CPU get the last nodes.
+    """
+
+    is_linear: bool = True
+    by_core: bool = True
+    by_socket: bool = False
+    counts_memory: bool = False
+    least_loaded: bool = False
+    serial_at_end: bool = False
+
+
+class SlurmCluster(msgspec.Struct, frozen=True, dict=True):
+    """A cluster as its slurm.conf describes it.
+
+    Args:
+        nodes: its nodes, in the order of the file.
+        partitions: its partitions.
+        default: the name of the partition of jobs that name none; "" if there is none.
+        select: how nodes are chosen.
+        loops: the parameters of the loops.
+        backfills: whether there is the second loop.
+        is_fifo: whether the first loop takes jobs as they came.
+        preempts: whether jobs of higher partitions make those of lower ones give way.
+        preempt_youngest: whether the jobs that started last give way first.
+        preempt_wait: seconds for which a job waits for those that give way to it, before others do.
+        kill_wait: seconds from the end of a limit to the kill that no job survives (KillWait).
+        requeues: whether jobs may run again by default.
+        kills_invalid: whether jobs whose dependency can never hold are cancelled.
+        overtime: minutes that jobs may run longer than their limit.
+        switches: the switches, if jobs are placed by them (topology/tree).
+        tree_is_optional: whether only jobs that ask for a number of switches are placed by them (TopoOptional).
+        returns_to_service: Slurm's ReturnToService.
+        min_age: the seconds for which a job that has ended can run again (MinJobAge).
+    """
+
+    nodes: tuple[ClusterNode, ...]
+    partitions: tuple[ClusterPartition, ...]
+    default: str = ""
+    select: NodeSelection = NodeSelection()
+    loops: Scheduler = Scheduler()
+    backfills: bool = True
+    is_fifo: bool = False
+    preempts: bool = False
+    preempt_youngest: bool = False
+    preempt_wait: float = 40.0
+    kill_wait: float = 30.0
+    requeues: bool = True
+    kills_invalid: bool = False
+    overtime: float = 0.0
+    returns_to_service: int = 0
+    min_age: float = 300.0
+    switches: tuple[Switch, ...] = ()
+    tree_is_optional: bool = False
+
+    @property
+    def up(self) -> int:
+        """The nodes that work in the beginning."""
+        return sum(node.is_up << number for number, node in enumerate(self.nodes))
+
+    @cached_property
+    def memory(self) -> int:
+        """The MiB of all nodes; 0 if memory is not given out."""
+        return sum(node.memory for node in self.nodes) if self.select.counts_memory else 0
+
+    @cached_property
+    def gpus(self) -> int:
+        """The GPUs of all nodes."""
+        return sum(node.gpus for node in self.nodes)
+
+
+# From a slurm.conf
+
+
+_MESSAGE_TIMEOUT = 10
+"""Slurm's MessageTimeout, in seconds."""
+
+
+def cluster_of(configuration: Configuration) -> SlurmCluster:
+    """The cluster that a slurm.conf describes.
+
+    >>> from batprotocol.sites.slurm.configuration import configuration_of
+    >>> cluster = cluster_of(configuration_of("NodeName=n[0-3]\\nPartitionName=p Nodes=n[1-2]"))
+    >>> [node.name for node in cluster.nodes], cluster.partitions[0].nodes
+    (['n0', 'n1', 'n2', 'n3'], 6)
+    """
+    numbers = {node.name: number for number, node in enumerate(configuration.nodes)}
+    partitions = tuple(_partition(each, numbers, configuration) for each in configuration.partitions)
+    jobs, scheduler = configuration.jobs, configuration.scheduler
+    return SlurmCluster(
+        tuple(map(_node, configuration.nodes)),
+        partitions,
+        next((each.name for each in configuration.partitions if each.default), ""),
+        _select(configuration),
+        scheduler,
+        backfills=scheduler.plugin == "backfill",
+        is_fifo=scheduler.plugin == "builtin"
+        and configuration.priority.plugin == "basic"
+        and len({each.tier for each in partitions}) <= 1,
+        preempts=configuration.preemption.plugin != "none",
+        preempt_youngest=scheduler.preempt_youngest_first,
+        preempt_wait=jobs.kill_wait + _MESSAGE_TIMEOUT,
+        kill_wait=jobs.kill_wait,
+        requeues=jobs.requeue,
+        kills_invalid=jobs.kill_invalid_depend,
+        overtime=jobs.over_time_limit / 60,
+        returns_to_service=jobs.return_to_service,
+        min_age=jobs.min_age,
+        switches=configuration.switches if configuration.topology == "tree" else (),
+        tree_is_optional=configuration.topology_optional,
+    )
+
+
+def _node(line: NodeLine) -> ClusterNode:
+    gres = []
+    for kind, count in line.gres:
+        name, _, type = kind.partition(":")
+        gres.append((name, type, count))
+    return ClusterNode(
+        line.name,
+        cpus=line.cpus,
+        sockets=line.sockets,
+        threads=line.threads_per_core,
+        memory=max(line.memory - line.memory_reserved, 0),
+        gres=tuple(gres),
+        features=frozenset(line.features),
+        weight=line.weight,
+        is_up=line.state in ("UNKNOWN", "CLOUD"),
+        record=line.record,
+    )
+
+
+def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: Configuration) -> ClusterPartition:
+    jobs, mode = configuration.jobs, line.preempt_mode or configuration.preemption.mode
+    default = line.max_time if line.default_time is None else line.default_time
+    over = jobs.over_time_limit if line.over_time_limit is None else line.over_time_limit
+    return ClusterPartition(
+        line.name,
+        bits_of(numbers[name] for name in line.nodes if name in numbers),
+        tier=line.priority_tier,
+        max_time=line.max_time / 60,
+        default_time=default / 60,
+        min_nodes=max(line.min_nodes, 1),
+        max_nodes=math.inf if line.max_nodes is None else line.max_nodes,
+        is_up=line.state in ("UP", "DRAIN"),
+        access=PartitionAccess.of(line),
+        is_exclusive=line.over_subscribe == "exclusive",
+        rows=line.over_subscribe_jobs if line.over_subscribe == "force" else 1,
+        memory_per_cpu=line.memory_per_cpu or jobs.memory_per_cpu or 0,
+        memory_per_node=line.memory_per_node or jobs.memory_per_node or 0,
+        preempt_mode={"cancel": PreemptMode.CANCEL, "requeue": PreemptMode.REQUEUE}.get(mode, PreemptMode.OFF),
+        grace=int(line.grace_time),
+        overtime=over / 60,
+        is_spread=line.least_loaded,
+        qos=line.qos or "",
+        factor=line.priority_job_factor,
+    )
+
+
+def _select(configuration: Configuration) -> NodeSelection:
+    select = configuration.select
+    return NodeSelection(
+        is_linear=select.plugin == "linear",
+        by_core=select.unit in ("core", "socket"),
+        by_socket=select.unit == "socket",
+        counts_memory=select.counts_memory,
+        least_loaded=select.least_loaded,
+        serial_at_end=configuration.scheduler.pack_serial_at_end,
+    )

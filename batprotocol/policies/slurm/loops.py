@@ -1,0 +1,604 @@
+"""The two loops of Slurm, which start jobs, and the plan of the second one. They are as literal as its code.
+
+The first loop takes jobs in order, and each partition only up to its first job that lacks nodes. The second one,
+backfill, plans a start for each job in turn (`PlannedNodes`), and starts it at once if no planned one is later for it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from typing import NamedTuple, Protocol
+
+from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition
+from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmJob, SlurmQueue
+from batprotocol.policies.slurm.reservations import NodeReservations
+from batprotocol.policies.slurm.rules import SlurmRules
+from batprotocol.policies.slurm.selection import NodeReleases, PossibleStart
+from batprotocol.sites.slurm.configuration import Scheduler
+
+__all__ = [
+    "BackfillResult",
+    "JobStarter",
+    "PlannedNodes",
+    "StartOutcome",
+    "run_backfill",
+    "run_main",
+]
+
+
+class PlannedNodes:
+    """The sets of nodes that are not planned for other jobs, from time to time.
+
+    Args:
+        begin: the first second.
+        end: the last one.
+        nodes: the nodes.
+        resolution: a reservation lasts so many seconds at least.
+
+    Attributes:
+        begins: the begins of the parts, in order.
+        nodes: the nodes of each part.
+        end: the end of the last part.
+    """
+
+    def __init__(self, begin: int, end: int, nodes: int, resolution: int) -> None:
+        self.begins, self.nodes, self.end = [begin], [nodes], end
+        self._resolution = resolution
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    def reserve(self, start: int, end: int, nodes: int) -> None:
+        """Plan nodes for a job.
+
+        Args:
+            start: the begin of the first part that it needs.
+            end: the end of the last one.
+            nodes: the nodes.
+        """
+        end = max(end, start + self._resolution)
+        start = max(start, self.begins[0])
+        if start >= self.end:
+            return
+        first = self._split(start)
+        last = len(self.begins) if end >= self.end else self._split(end)
+        keep = ~nodes
+        for place in range(first, last):
+            self.nodes[place] &= keep
+        self._join(max(first, 1), min(last, len(self.begins) - 1))
+
+    def _split(self, time: int) -> int:
+        """The part that begins at a time."""
+        place = bisect_right(self.begins, time) - 1
+        if self.begins[place] == time:
+            return place
+        self.begins.insert(place + 1, time)
+        self.nodes.insert(place + 1, self.nodes[place])
+        return place + 1
+
+    def _join(self, first: int, last: int) -> None:
+        """Join parts with the same nodes."""
+        for place in range(last, first - 1, -1):
+            if self.nodes[place] == self.nodes[place - 1]:
+                del self.nodes[place], self.begins[place]
+
+    def place_of(self, time: int) -> int:
+        """The part at a time, or the first one after it."""
+        return max(bisect_right(self.begins, time) - 1, 0)
+
+    def second_begin(self) -> float:
+        """When the second part begins; infinity: there is only one."""
+        return self.begins[1] if len(self.begins) > 1 else math.inf
+
+    def begin_after(self, time: int) -> float:
+        """When the first part after a time begins; infinity: there is none."""
+        place = bisect_right(self.begins, time)
+        return self.begins[place] if place < len(self.begins) else math.inf
+
+    def overlaps(self, start: int, end: int, nodes: int) -> bool:
+        """Whether some of the nodes are planned for others, between two times."""
+        begins, parts, count = self.begins, self.nodes, len(self.begins)
+        for place in range(self.place_of(start), count):
+            if begins[place] >= end:
+                break
+            if (begins[place + 1] if place + 1 < count else self.end) > start and nodes & ~parts[place]:
+                return True
+        return False
+
+    def free_until(self, end: int, nodes: int, count: int) -> bool:
+        """Whether at least so many of the nodes are free from the begin on, until a time."""
+        for begin, part in zip(self.begins, self.nodes, strict=True):
+            if begin > end:
+                break
+            nodes &= part
+            if nodes.bit_count() < count:
+                return False
+        return nodes.bit_count() >= count
+
+    def usable(self, start: int, end: int, nodes: int) -> tuple[int, int]:
+        """The nodes that are free for a job all the time.
+
+        Args:
+            start: when it would start.
+            end: when its limit would end.
+            nodes: the nodes that it can have otherwise.
+
+        Returns:
+            The nodes, and the next time at which others are free; 0 if there is none.
+        """
+        begins, parts = self.begins, self.nodes
+        last, later, usable = len(begins) - 1, 0, nodes
+        for place in range(self.place_of(start), last + 1):
+            if begins[place] > end and later:
+                break
+            part = parts[place]
+            if place < last and not later and begins[place + 1] > start:
+                following = nodes & parts[place + 1]
+                if following & ~(usable & part):
+                    later = begins[place + 1]
+            if begins[place] > end:
+                break
+            usable &= part
+        return usable, later
+
+    def next_room(self, start: int, length: int, nodes: int, count: int, frees: NodeReleases) -> int:
+        """The first time, from one on, at which a job may start before others are free for it.
+
+        This is a short cut. At the times that it passes over, `usable` has fewer nodes than the job needs, or they are
+        not free before the next time that `usable` names.
+
+        Args:
+            start: the first time.
+            length: the time for which the job needs its nodes.
+            nodes: the nodes that it can have otherwise.
+            count: how many it needs.
+            frees: when nodes are free of running jobs.
+        """
+        begins, parts, (ends, free) = self.begins, self.nodes, frees
+        last, first = len(begins) - 1, self.place_of(start)
+        while True:
+            room, place, end = nodes & parts[first], first, start + length
+            while place < last and begins[place] <= end:
+                following = nodes & parts[place + 1]
+                if following & ~room:
+                    break
+                room, place = following, place + 1
+            if place == last or begins[place] > end:
+                return start
+            first = place + 1
+            later = begins[first]
+            room &= free[bisect_left(ends, later + 1)]
+            if room.bit_count() >= count:
+                for part in parts[first : bisect_right(begins, end)]:
+                    room &= part
+                if room.bit_count() >= count:
+                    return start
+            start = later
+
+
+# The first loop
+
+
+class StartOutcome:
+    """The outcomes of the attempt to start a job."""
+
+    STARTED = "started"
+    BUSY = "busy"
+    """It lacks nodes, so the jobs behind it wait, too."""
+    PREEMPTS = "preempts"
+    """Other jobs give way to it. Until it starts, it is as if it lacked nodes, and no other partition is tried."""
+    SKIPPED = "skipped"
+    """It waits for something else; the jobs behind it do not wait for it."""
+    LIMITED = "limited"
+    """A limit of an association or a quality of service keeps it waiting."""
+
+
+class JobStarter(Protocol):
+    """The controller as the loops see it."""
+
+    rules: SlurmRules
+    """The rules that keep jobs waiting although there are nodes."""
+    reservations: NodeReservations
+
+    @property
+    def second(self) -> int:
+        """The time in whole seconds."""
+
+    @property
+    def available(self) -> int:
+        """The nodes that are neither down nor drained."""
+
+    @property
+    def completing(self) -> int:
+        """The nodes that jobs are leaving."""
+
+    @property
+    def open(self) -> int:
+        """The nodes on which a job can start now, as far as others use them."""
+
+    @property
+    def idle(self) -> int:
+        """The nodes that have no job."""
+
+    @property
+    def preempts(self) -> bool:
+        """Whether running jobs may give way to others."""
+
+    def possible_start(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
+    ) -> PossibleStart | None:
+        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+
+    def frees(self, job: SlurmJob) -> NodeReleases | None:
+        """When nodes are free of running jobs, if nothing else decides when a job can start; None: something does."""
+
+    def try_start(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> str:
+        """Start a job if that is possible now; returns a `StartOutcome`."""
+
+    def start_on(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
+        """Start a job on some of these nodes; returns a `StartOutcome`."""
+
+
+def run_main(
+    queue: SlurmQueue, starter: JobStarter, loops: Scheduler, *, is_full: bool, is_quick: bool = True
+) -> tuple[int, bool]:
+    """Run the loop once.
+
+    Args:
+        queue: the queue.
+        starter: what it may do.
+        loops: its parameters.
+        is_full: whether it tries the whole queue.
+        is_quick: whether it ends as soon as no more job can start.
+
+    Returns:
+        How many jobs have started, and whether it has looked at a job at all.
+    """
+    return _MainRun(starter, loops).run(queue, is_full, is_quick)
+
+
+class _MainRun:
+    """One run of the loop."""
+
+    def __init__(self, starter: JobStarter, loops: Scheduler) -> None:
+        self.starter, self.loops = starter, loops
+        self.nodes = starter.available
+        self.failed: set[str] = set()
+        self.failed_reservations: set[str] = set()
+        self.preempting: set[SlurmJob] = set()
+        self.started = 0
+        self.has_tried = False
+
+    def run(self, queue: SlurmQueue, is_full: bool, is_quick: bool) -> tuple[int, bool]:
+        loops = self.loops
+        rejected: tuple[str | None, str, str] | None = None
+        depth, in_partition = 0, dict[str, int]()
+        for _, job, partition in queue.snapshot():
+            if job.stage is not JobStage.PENDING or job.waits_for_room or job in self.preempting:
+                continue
+            array = (job.array, partition.name, job.reservation)
+            if job.array is not None and array == rejected:
+                continue
+            if loops.partition_job_depth:
+                count = in_partition[partition.name] = in_partition.get(partition.name, 0) + 1
+                if count > loops.partition_job_depth:
+                    continue
+            if not is_full and depth > loops.default_queue_depth:
+                break
+            depth += 1
+            if loops.sched_max_job_start and self.started >= loops.sched_max_job_start:
+                break
+            if is_quick and not self.nodes and not job.reservation:
+                break
+            rejected = array if job.array is not None else rejected
+            if self._try(job, partition) and rejected == array:
+                rejected = None
+        return self.started, self.has_tried
+
+    def _try(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+        starter = self.starter
+        if not starter.rules.array_may_start(job):
+            return False
+        self.has_tried = True
+        if job.reservation:
+            if job.reservation in self.failed_reservations:
+                return False
+        elif partition.name in self.failed:
+            return False
+        was_limited = bool(job.reason)
+        if not starter.rules.may_start(job, partition):
+            if self.loops.assoc_limit_stop and not was_limited:
+                self._fail(job, partition)
+            return False
+        if starter.rules.lacks_licenses(job, starter.second):
+            return False
+        if job.required & ~self.nodes:
+            return False  # a job before it waits for these nodes, or they are down: those behind it do not wait for it
+        if (self.nodes & partition.nodes).bit_count() < job.min_nodes:
+            outcome = StartOutcome.LIMITED if starter.rules.is_limited(job, partition) else StartOutcome.BUSY
+        else:
+            outcome = starter.try_start(job, partition, self.nodes)
+        if outcome == StartOutcome.STARTED:
+            self.started += 1
+            return True
+        if outcome == StartOutcome.PREEMPTS:
+            self.preempting.add(job)
+        if job.required and job.required.bit_count() >= job.min_nodes:
+            self.nodes &= ~job.required
+        elif outcome in (StartOutcome.BUSY, StartOutcome.PREEMPTS) or (
+            outcome == StartOutcome.LIMITED and self.loops.assoc_limit_stop
+        ):
+            self._fail(job, partition)
+        return False
+
+    def _fail(self, job: SlurmJob, partition: ClusterPartition) -> None:
+        """No more jobs of the partition start, nor others on its nodes."""
+        if job.reservation:
+            self.failed_reservations.add(job.reservation)
+            return
+        least = self.loops.bf_min_prio_reserve
+        if least and job.priority[partition.name] < least:
+            return
+        age = self.loops.bf_min_age_reserve
+        if age and self.starter.second - job.eligible < age:
+            return
+        self.failed.add(partition.name)
+        self.nodes &= ~partition.nodes
+
+
+# The second loop
+
+
+_LIMITED = 500
+"""With assoc_limit_stop, a job that a limit keeps waiting is planned so many seconds later."""
+
+
+class BackfillResult(NamedTuple):
+    """The result of a run of the loop.
+
+    Attributes:
+        started: how many jobs have started.
+        has_moved: whether a planned start was moved behind another one, or a plan has nodes without jobs.
+        until: the last second at which a run does the same, if nothing changes until then and no limit is over; -1 if
+            jobs have started.
+    """
+
+    started: int
+    has_moved: bool
+    until: float
+
+
+def run_backfill(
+    queue: SlurmQueue, starter: JobStarter, loops: Scheduler, now: int, epoch: int, *, is_quick: bool = True
+) -> BackfillResult:
+    """Run the loop once.
+
+    Args:
+        queue: the queue.
+        starter: what it may do.
+        loops: its parameters.
+        now: the second.
+        epoch: the seconds of the day at which the simulation began, as times are rounded on the clock.
+        is_quick: whether it takes short cuts: it ends as soon as no more job can start now.
+    """
+    return _BackfillRun(starter, loops, now, epoch, is_quick).run(queue)
+
+
+class _BackfillRun:
+    """One run of the loop."""
+
+    def __init__(self, starter: JobStarter, loops: Scheduler, now: int, epoch: int, is_quick: bool) -> None:
+        self.is_quick = is_quick
+        self.starter, self.loops, self.now, self.epoch = starter, loops, now, epoch
+        self.window_end = now + int(loops.bf_window)
+        self.resolution = int(loops.bf_resolution)
+        self.space = PlannedNodes(now, self.window_end, starter.available, self.resolution)
+        self.counts: Counter[object] = Counter()
+        self.tested = self.started = 0
+        self.has_moved = False
+        # Plans depend on the time in few ways only: `until` is the last second at which all of them stay as they are.
+        self.until = now if starter.preempts or loops.assoc_limit_stop else math.inf
+        self.blocked: dict[str, int] = {}
+        self.arrays: Counter[tuple[str, str]] = Counter()
+        self.rejected: set[tuple[str, str, str]] = set()
+        self.preempting: set[SlurmJob] = set()
+
+    def run(self, queue: SlurmQueue) -> BackfillResult:
+        loops, starter, is_quick = self.loops, self.starter, self.is_quick
+        entries = queue.snapshot()
+        for _, job, _ in entries:
+            job.planned, job.planned_nodes = 0, 0
+        ahead = 0  # the next job that may start now: plans only take nodes, so that those before it never may
+        for place, (_, job, partition) in enumerate(entries):
+            if is_quick and self.has_moved:
+                ahead = max(ahead, place)
+                while ahead < len(entries) and not self._may_start(*entries[ahead][1:]):
+                    ahead += 1
+                if ahead == len(entries):
+                    break  # what is left can only be planned, and nobody asks for the plan
+            if job.stage is not JobStage.PENDING or job.waits_for_room or job in self.preempting:
+                continue
+            if self.tested >= loops.bf_max_job_test:
+                break
+            if loops.bf_max_job_start and self.started >= loops.bf_max_job_start:
+                break
+            if loops.bf_node_space_size and len(self.space) >= loops.bf_node_space_size:
+                break
+            self.tested += 1
+            if job.array is not None and not self._array_may(job, partition):
+                continue
+            if not starter.rules.array_may_start(job):
+                continue
+            if not loops.assoc_limit_stop and not starter.rules.may_start(job, partition):
+                continue
+            if starter.rules.lacks_licenses(job, self.now) or self._is_over(job, partition) or not partition.is_up:
+                continue
+            self._test(job, partition)
+        return BackfillResult(self.started, self.has_moved, -1 if self.started else self.until)
+
+    def _array_may(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+        """Whether one more task of the array is looked at. Its limit counts tasks that run, and not planned ones."""
+        assert job.array is not None
+        if (job.array, partition.name, job.reservation) in self.rejected:
+            return False
+        return self.arrays[job.array, partition.name] < self.loops.bf_max_job_array_resv
+
+    def _is_over(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+        """Whether enough jobs of its user or partition have been looked at."""
+        loops, counts = self.loops, self.counts
+        limits = (
+            (loops.bf_max_job_user_part, ("both", job.user, partition.name)),
+            (loops.bf_max_job_part, ("partition", partition.name)),
+            (loops.bf_max_job_assoc, ("account", job.user, job.account)),
+            (loops.bf_max_job_user, ("user", job.user)),
+        )
+        if any(limit and counts[key] >= limit for limit, key in limits):
+            return True
+        counts.update(key for limit, key in limits if limit)
+        return False
+
+    def _is_not_reserved(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+        """Whether a job starts now or gets no plan."""
+        loops = self.loops
+        if loops.bf_min_prio_reserve:
+            if job.priority[partition.name] < loops.bf_min_prio_reserve:
+                return True
+        elif loops.bf_min_age_reserve and self.now - job.eligible < loops.bf_min_age_reserve:
+            return True
+        if loops.bf_one_resv_per_job and job.planned:
+            return True
+        limit = loops.bf_job_part_count_reserve
+        return limit is not None and self.counts["reserved", partition.name] >= limit
+
+    def _may_start(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+        """Whether a job may start now, as far as nodes and the plan are concerned, or a look at it has an effect."""
+        starter = self.starter
+        if job.leaves and job.leaves_since == math.inf:
+            return True  # the time for which it waits for few switches begins when it is looked at
+        if not self._has_nodes(job, partition):
+            return False
+        if starter.frees(job) is None:
+            return True
+        end = self.now + int(60 * self._minutes(job, partition)[0])
+        return self.space.free_until(end, starter.open & partition.nodes & job.allowed, job.min_nodes)
+
+    def _has_nodes(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+        """Whether enough nodes are open for a job, or could be."""
+        starter = self.starter
+        return starter.preempts or (starter.open & partition.nodes & job.allowed).bit_count() >= job.min_nodes
+
+    def _minutes(self, job: SlurmJob, partition: ClusterPartition) -> tuple[float, float]:
+        """The minutes that a job needs at least, and those that it gets."""
+        limit = min(job.limit, partition.max_time, FOREVER)
+        return job.time_min if 0 < job.time_min < limit else limit, limit
+
+    def _test(self, job: SlurmJob, partition: ClusterPartition) -> None:
+        """Plan a job, or start it."""
+        starter, now = self.starter, self.now
+        only_now = self._is_not_reserved(job, partition)
+        minutes, limit = self._minutes(job, partition)
+        earlier, later, misses, is_limited = job.planned, max(now, self._blocked_until(job)), 0, False
+        frees = starter.frees(job) if self.is_quick and not only_now else None
+        mine, count = partition.nodes & job.allowed & starter.available, max(job.min_nodes, partition.min_nodes)
+        length = int(minutes * 60)
+        self.until = min(self.until, self.space.begin_after(now + length) - length - 1)
+        while True:
+            begin = later
+            if frees is not None:
+                begin = self.space.next_room(begin, length, mine, count, frees)
+            left = starter.reservations.usable(job, begin, minutes, moves=True)
+            if left is None or left.start > self.window_end:
+                self.until = now
+                break
+            begin = left.start
+            nodes = left.nodes & mine
+            end = max(begin, now) + length
+            nodes, later = self.space.usable(begin, end, nodes)
+            if left.is_less:
+                over = starter.reservations.end_after(begin) + 1
+                if 1 < over < self.window_end and (not later or over < later):
+                    later = over
+            found = None
+            if nodes.bit_count() >= job.min_nodes and not job.required & ~nodes:
+                found = starter.possible_start(job, partition, nodes, now, 0 if only_now else later)
+            if found is None:
+                if later and not only_now:
+                    continue
+                break
+            start, placement = max(begin, found.start), found.placement
+            self.has_moved |= begin > found.start
+            if start <= now and placement.nodes & starter.completing:
+                start, later = now + 1, 0
+            if start <= now + 1:
+                self.until = now
+            if start <= now:
+                outcome = starter.start_on(job, partition, nodes, limit)
+                if outcome == StartOutcome.STARTED:
+                    self.started += 1
+                    return
+                if outcome == StartOutcome.PREEMPTS:
+                    self.preempting.add(job)
+                if outcome == StartOutcome.SKIPPED or (
+                    outcome == StartOutcome.LIMITED and not self.loops.assoc_limit_stop
+                ):
+                    break
+                later = 0
+                if outcome == StartOutcome.LIMITED:
+                    start, is_limited = now + _LIMITED, True
+            if start > now and only_now:
+                break
+            if later and start > later:
+                continue
+            first, last = self._rounded(start), self._rounded(start + length)
+            if start > self.window_end:
+                self.until = now
+                break
+            if start > now and self.space.overlaps(first, last, placement.nodes):
+                later = start if start > begin or misses == 0 else start + self.resolution
+                misses += 1
+                continue
+            self._plan(job, partition, start, first, last, placement, earlier)
+            if self.loops.assoc_limit_stop and self._blocks(job, partition, is_limited=is_limited):
+                self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
+            return
+        if job.array is not None:
+            self.rejected.add((job.array, partition.name, job.reservation))
+
+    def _blocks(self, job: SlurmJob, partition: ClusterPartition, *, is_limited: bool) -> bool:
+        """Whether a limit keeps a job waiting that blocks others of its quality of service: that of no association.
+
+        Limits of nodes and CPUs do so only for jobs that could have them now.
+        """
+        return (is_limited or not self.starter.rules.may_start(job, partition)) and not job.reason.startswith("Assoc")
+
+    def _blocked_until(self, job: SlurmJob) -> int:
+        """With assoc_limit_stop, jobs start behind those of their quality of service that a limit keeps waiting."""
+        return self.blocked.get(job.quality, 0)
+
+    def _rounded(self, time: int) -> int:
+        size, epoch = self.resolution, self.epoch
+        return (time + epoch) // size * size - epoch
+
+    def _plan(
+        self,
+        job: SlurmJob,
+        partition: ClusterPartition,
+        start: int,
+        first: int,
+        last: int,
+        placement: NodeShare,
+        earlier: float,
+    ) -> None:
+        if not (self.loops.bf_one_resv_per_job and earlier):
+            self.space.reserve(first, last, placement.nodes)
+        self.until = min(self.until, self.space.second_begin() - 1)
+        if last >= self.window_end:
+            self.until = min(self.until, last - self.window_end + self.now - 1)
+        self.has_moved |= bool(placement.nodes & self.starter.idle)  # the state of these nodes becomes "planned"
+        self.counts["reserved", partition.name] += 1
+        if job.array is not None:
+            self.arrays[job.array, partition.name] += 1
+        if not earlier or start < earlier:
+            job.planned, job.planned_nodes = start, placement.nodes

@@ -1,0 +1,448 @@
+"""The choice of nodes as the loops see it: what a job gets now, and when it gets something at the earliest.
+
+`Linear` gives whole nodes (select/linear), of the smallest run of consecutive ones that is large enough, or at as few
+switches as possible (topology/tree). `consumable` gives shares of nodes.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, Protocol, TypeAlias
+
+from batprotocol.policies.slurm.cluster import ClusterPartition, SlurmCluster, best_fit, bits_of, lowest, members, runs
+from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
+from batprotocol.sites.slurm.configuration import Switch
+
+__all__ = [
+    "Linear",
+    "NodeReleases",
+    "NodeSelector",
+    "PossibleStart",
+    "SwitchTree",
+    "notes_patience",
+    "tree_of",
+]
+
+
+NodeReleases: TypeAlias = tuple[list[float], list[int]]
+"""When running jobs end, in order, and the nodes that are free before the first end and after each one."""
+
+
+class PossibleStart(NamedTuple):
+    """When and where a job can start.
+
+    Attributes:
+        start: the second; not after now if it can start at once.
+        placement: its nodes.
+    """
+
+    start: int
+    placement: NodeShare
+
+
+class NodeSelector(Protocol):
+    """The nodes, with what running jobs have of them."""
+
+    @property
+    def used(self) -> int:
+        """The nodes that have jobs."""
+
+    @property
+    def open(self) -> int:
+        """The nodes that have something left for jobs."""
+
+    def take(self, job: SlurmJob) -> None:
+        """A job starts on its placement."""
+
+    def give_back(self, job: SlurmJob) -> None:
+        """A job has left its nodes."""
+
+    def first_end(self) -> float:
+        """When the limit of a running job ends first; infinity: none runs."""
+
+    def frees(self) -> NodeReleases | None:
+        """When nodes are free of running jobs; None if jobs share nodes."""
+
+    def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
+        """Whether nodes are at more switches than a job asks for."""
+
+    def now(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
+    ) -> NodeShare | None:
+        """The share that a job gets of these nodes now; None if they are not enough.
+
+        Args:
+            job: the job.
+            partition: the partition that it is to run in.
+            nodes: the nodes that it may have.
+            without: running jobs whose share counts as free.
+        """
+
+    def earliest(
+        self,
+        job: SlurmJob,
+        partition: ClusterPartition,
+        nodes: int,
+        now: int,
+        without: Iterable[SlurmJob] = (),
+        late: int = 0,
+    ) -> PossibleStart | None:
+        """When and where a job can start, if running jobs end at their limits; None: never. It leaves out CPUs.
+
+        Args:
+            job: the job.
+            partition: the partition that it is to run in.
+            nodes: the nodes that it may have.
+            now: the second.
+            without: running jobs whose share counts as free.
+            late: a start after this second is too late, so that its nodes may be left out; 0: none is.
+        """
+
+
+# topology/tree: nodes at as few switches as possible
+
+
+def tree_of(cluster: SlurmCluster) -> SwitchTree | None:
+    """The tree of a cluster, if jobs are placed by one."""
+    if not cluster.switches:
+        return None
+    numbers = {node.name: number for number, node in enumerate(cluster.nodes)}
+    return SwitchTree(cluster.switches, numbers, is_optional=cluster.tree_is_optional)
+
+
+class SwitchTree:
+    """The switches.
+
+    Args:
+        switches: the switches.
+        numbers: the numbers of the nodes, by name.
+        is_optional: whether only jobs that ask for a number of switches are placed by them (TopoOptional).
+
+    >>> leaves = [Switch(name="a", nodes=("n0", "n1")), Switch(name="b", nodes=("n2",))]
+    >>> tree = SwitchTree([*leaves, Switch(name="top", switches=("a", "b"))], {"n0": 0, "n1": 1, "n2": 2})
+    >>> tree.leaves, tree.smallest([0b111], 2) == [0b011], tree.smallest([0b110], 2)
+    ([3, 4], True, [2, 4])
+    """
+
+    def __init__(self, switches: Iterable[Switch], numbers: Mapping[str, int], *, is_optional: bool = False) -> None:
+        self.is_optional = is_optional
+        known = {each.name: each for each in switches}
+        self._bits: dict[str, int] = {}
+        self._levels: dict[str, int] = {}
+        for name in known:
+            self._enter(name, known, numbers)
+        self._below = {name: self._leaves_below(name, known) for name in known}
+        self.leaves = [self._bits[name] for name in known if not known[name].switches]
+        """The sets of nodes of the leaves."""
+        self._order = sorted(known, key=self._levels.__getitem__)
+
+    def _enter(self, name: str, known: Mapping[str, Switch], numbers: Mapping[str, int]) -> None:
+        """Find the nodes and the level of a switch, after those below it."""
+        waiting = [name]
+        while waiting:
+            switch = known[waiting[-1]]
+            missing = [each for each in switch.switches if each not in self._bits]
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            bits = bits_of(numbers[each] for each in switch.nodes if each in numbers)
+            for below in switch.switches:
+                bits |= self._bits[below]
+            self._bits[switch.name] = bits
+            self._levels[switch.name] = 1 + max((self._levels[below] for below in switch.switches), default=-1)
+
+    def _leaves_below(self, name: str, known: Mapping[str, Switch]) -> list[int]:
+        bits = self._bits[name]
+        return [self._bits[each] for each in known if not known[each].switches and self._bits[each] & bits]
+
+    def holds(self, job: SlurmJob) -> bool:
+        """Whether a job is placed by the switches."""
+        return bool(job.leaves) or not self.is_optional
+
+    def smallest(self, sets: Iterable[int], count: int) -> list[int]:
+        """The nodes at each leaf of the lowest switch that has enough of them; empty if none has.
+
+        Args:
+            sets: sets of nodes that are free together, such as one.
+            count: how many are needed.
+        """
+        free = 0
+        for each in sets:
+            free |= each
+        best: tuple[int, int] | None = None
+        found: list[int] = []
+        for name in self._order:
+            size = (self._bits[name] & free).bit_count()
+            if size >= count and (best is None or (self._levels[name], size) < best):
+                best = self._levels[name], size
+                found = [leaf & free for leaf in self._below[name] if leaf & free]
+        return found
+
+    def of_whole(self, job: SlurmJob, nodes: int, count: int) -> int | None:
+        """The nodes of a job that has whole ones: leaves with few free nodes come first. None if there are too few.
+
+        Args:
+            job: the job.
+            nodes: the free nodes.
+            count: how many it needs.
+        """
+        leaves = sorted(self.smallest([nodes], count), key=int.bit_count)
+        chosen, used = 0, 0
+        for leaf in leaves:
+            part = lowest(leaf, min(count, leaf.bit_count()))
+            if part:
+                chosen, used, count = chosen | part, used + 1, count - part.bit_count()
+        if not chosen or self.is_too_spread(job, used):
+            return None
+        return chosen
+
+    def is_too_spread(self, job: SlurmJob, used: int) -> bool:
+        """Whether nodes are at more leaves than a job asks for."""
+        if job.leaves and used > job.leaves:
+            job.misses_leaves = True
+            return True
+        return False
+
+    def used(self, nodes: int) -> int:
+        """At how many leaves these nodes are."""
+        return sum(bool(leaf & nodes) for leaf in self.leaves)
+
+
+def notes_patience(job: SlurmJob, second: int) -> bool:
+    """Note since when a job waits for few switches; returns whether it has waited long enough, and takes any now."""
+    if not job.leaves or not job.misses_leaves:
+        return False
+    job.leaves_since = min(job.leaves_since, second)
+    if second - job.leaves_since < job.leaves_wait:
+        return False
+    job.leaves, job.leaves_since = 0, math.inf
+    return True
+
+
+# select/linear: whole nodes
+
+
+class Linear:
+    """Whole nodes.
+
+    Args:
+        cluster: the cluster.
+        is_quick: whether the earliest start is searched by halves, and not from end to end. Both find the same.
+    """
+
+    def __init__(self, cluster: SlurmCluster, *, is_quick: bool = True) -> None:
+        self._cpus = [node.cpus for node in cluster.nodes]
+        self._is_even = len(set(self._cpus)) <= 1
+        self._is_quick = is_quick
+        self._tree = tree_of(cluster)
+        self._weights = weight_groups(cluster)
+        self._busy = 0
+        self._ends: list[tuple[float, int, int]] = []
+        self._frees: NodeReleases | None = None
+        self._freed: list[int] | None = None  # the nodes of the first one, two... jobs to end
+
+    @property
+    def used(self) -> int:
+        """The nodes that have jobs."""
+        return self._busy
+
+    @property
+    def open(self) -> int:
+        """The nodes that have something left for jobs."""
+        return ~self._busy
+
+    def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
+        """Whether nodes are at more switches than a job asks for."""
+        return self._tree is not None and self._tree.is_too_spread(job, self._tree.used(nodes))
+
+    def take(self, job: SlurmJob) -> None:
+        """A job starts on its placement."""
+        assert job.placement is not None
+        self._busy |= job.placement.nodes
+        insort(self._ends, (job.end, job.number, job.placement.nodes))
+        self._freed = self._frees = None
+
+    def give_back(self, job: SlurmJob) -> None:
+        """A job has left its nodes."""
+        assert job.placement is not None
+        self._busy &= ~job.placement.nodes
+        del self._ends[bisect_left(self._ends, (job.end, job.number, job.placement.nodes))]
+        self._freed = self._frees = None
+
+    def now(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
+    ) -> NodeShare | None:
+        """The share that a job gets of these nodes now: those of the least weight that are enough."""
+        nodes &= ~self._busy | _held_by(without)
+        count = max(job.min_nodes, partition.min_nodes)
+        if nodes.bit_count() < count or job.required & ~nodes:
+            return None
+        pool = job.required  # whatever their weight is
+        for group in self._weights:
+            pool |= nodes & group
+            if pool.bit_count() >= count:
+                found = self._choose(job, pool, count, partition)
+                if found is not None:
+                    return NodeShare(found, {node: self._cpus[node] for node in members(found)})
+        return None
+
+    def earliest(
+        self,
+        job: SlurmJob,
+        partition: ClusterPartition,
+        nodes: int,
+        now: int,
+        without: Iterable[SlurmJob] = (),
+        late: int = 0,
+    ) -> PossibleStart | None:
+        """When and where a job can start, if running jobs end at their limits; None: never."""
+        count = max(job.min_nodes, partition.min_nodes)
+        free = ~self._busy | _held_by(without)
+        if (nodes & free).bit_count() >= count:
+            found = self._choose(job, nodes & free, count, partition)
+            if found is not None:
+                return PossibleStart(now, NodeShare(found, {}))
+        freed = self._all_freed()
+        first = self._first(nodes, free, count) if self._is_quick else 0
+        if self._is_quick and late and first < len(freed) and self._ends[first][0] > max(late, now):
+            return PossibleStart(math.floor(self._ends[first][0]), NodeShare(0, {}))  # nobody asks for the nodes
+        for place in range(first, len(freed)):
+            room = nodes & (free | freed[place])
+            if room.bit_count() < count:
+                continue
+            found = self._choose(job, room, count, partition)
+            if found is not None:
+                end = self._ends[place][0]
+                return PossibleStart(now + 1 if end <= now else math.floor(end), NodeShare(found, {}))
+        return None
+
+    def frees(self) -> NodeReleases:
+        """When running jobs end at their limits, and the nodes that are free before the first end and after each."""
+        freed, free = self._all_freed(), ~self._busy
+        if self._frees is None:
+            self._frees = [end for end, _, _ in self._ends], [free, *(free | each for each in freed)]
+        return self._frees
+
+    def first_end(self) -> float:
+        """When the limit of a running job ends first; infinity: none runs."""
+        return self._ends[0][0] if self._ends else math.inf
+
+    def _all_freed(self) -> list[int]:
+        if self._freed is None:
+            self._freed, bits = [], 0
+            for _, _, nodes in self._ends:
+                bits |= nodes
+                self._freed.append(bits)
+        return self._freed
+
+    def _first(self, nodes: int, free: int, count: int) -> int:
+        """The first end after which so many of the nodes are free."""
+        freed = self._all_freed()
+        low, high = 0, len(freed)
+        while low < high:
+            middle = (low + high) // 2
+            if (nodes & (free | freed[middle])).bit_count() >= count:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def _choose(self, job: SlurmJob, nodes: int, count: int, partition: ClusterPartition) -> int | None:
+        most = min(job.max_nodes, partition.max_nodes)
+        if job.required & ~nodes:
+            return None
+        if not job.required:
+            if self._tree is not None and self._tree.holds(job):
+                return self._tree.of_whole(job, nodes, count)
+            if job.is_contiguous:
+                return self._contiguous(nodes, count)
+            if self._is_even and (not self._cpus or self._cpus[0] * count >= job.cpus):
+                return best_fit(nodes, count)
+        return self._by_blocks(job, nodes, count, most)
+
+    def _contiguous(self, nodes: int, count: int) -> int | None:
+        enough = [(length, first) for first, length in runs(nodes) if length >= count]
+        return ((1 << count) - 1) << min(enough)[1] if enough else None
+
+    def _by_blocks(self, job: SlurmJob, nodes: int, count: int, most: float) -> int | None:
+        """The required nodes, then those of the tightest run with the CPUs that are missing, or of the largest one."""
+        chosen, cpus = job.required, job.cpus - sum(self._cpus[node] for node in members(job.required))
+        count, most = count - chosen.bit_count(), most - chosen.bit_count()
+        left = [block for block in self._blocks(nodes, job.required) if block.free]
+        while left and most > 0 and (count > 0 or cpus > 0):
+            best, is_enough = None, False
+            for block in left:
+                enough = block.cpus >= cpus and len(block.free) >= count
+                if (
+                    best is None
+                    or (best.required is None and block.required is not None)
+                    or (enough and not is_enough)
+                    or (enough and block.cpus < best.cpus)
+                    or (not enough and block.cpus > best.cpus)
+                ):
+                    best, is_enough = block, enough
+            assert best is not None
+            if job.is_contiguous and not is_enough:
+                return None
+            left.remove(best)
+            for node in best.in_turn():
+                if most <= 0 or (count <= 0 and cpus <= 0):
+                    break
+                chosen |= 1 << node
+                count -= 1
+                most -= 1
+                cpus -= self._cpus[node]
+        return chosen if count <= 0 and cpus <= 0 else None
+
+    def _blocks(self, nodes: int, required: int) -> Iterator[_Block]:
+        """The runs of consecutive nodes, with their first required one."""
+        for first, length in runs(nodes):
+            free = [node for node in range(first, first + length) if not required >> node & 1]
+            mine = [node for node in range(first, first + length) if required >> node & 1]
+            yield _Block(free, sum(self._cpus[node] for node in free), mine[0] if mine else None)
+
+
+class _Block(NamedTuple):
+    """A run of consecutive nodes.
+
+    Attributes:
+        free: those that are not required.
+        cpus: their CPUs.
+        required: the first required one; None if there is none.
+    """
+
+    free: list[int]
+    cpus: int
+    required: int | None
+
+    def in_turn(self) -> list[int]:
+        """The nodes in the order in which a job gets them: up from the required one, then down from it."""
+        if self.required is None:
+            return self.free
+        up = [node for node in self.free if node > self.required]
+        return up + [node for node in reversed(self.free) if node < self.required]
+
+
+def weight_groups(cluster: SlurmCluster) -> list[int]:
+    """The sets of nodes that are added one after the other until they are enough: those of the least weight first.
+
+    Of equal weight, those of one line of slurm.conf come before those of the next. With a tree of switches or with
+    preemption, the lines do not count. This was measured with Slurm 22.05.
+    """
+    by_line = not cluster.switches and not cluster.preempts
+    groups: dict[tuple[int, int], int] = {}
+    for number, node in enumerate(cluster.nodes):
+        key = node.weight, node.record if by_line else 0
+        groups[key] = groups.get(key, 0) | 1 << number
+    return [groups[key] for key in sorted(groups)]
+
+
+def _held_by(jobs: Iterable[SlurmJob]) -> int:
+    bits = 0
+    for job in jobs:
+        if job.placement is not None:
+            bits |= job.placement.nodes
+    return bits
