@@ -27,18 +27,16 @@ from batprotocol.model import (
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.driver import UnknownKeys
 from batprotocol.policies.jobs import Allocating
-from batprotocol.policies.slurm.accounts import keeper_of
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import SlurmCluster, bits_of, cluster_of, members
 from batprotocol.policies.slurm.commands import job_of, obey, read_command
 from batprotocol.policies.slurm.controller import Controller
-from batprotocol.policies.slurm.preemption import preemption_of, yielding_of
-from batprotocol.policies.slurm.priorities import order_of, ordering_of
+from batprotocol.policies.slurm.preemption import preemption_of
+from batprotocol.policies.slurm.priorities import order_of
 from batprotocol.policies.slurm.queue import SlurmJob
-from batprotocol.policies.slurm.reservations import Licenses, NodeReservation, Reservation
-from batprotocol.policies.slurm.rules import Rules, SlurmRules, account_limits_of
-from batprotocol.policies.slurm.scheduler import allocated_by, with_added_hosts
-from batprotocol.policies.slurm.state import JobPriorities, Priorities
+from batprotocol.policies.slurm.reservations import Licenses, NodeReservation
+from batprotocol.policies.slurm.rules import SlurmRules, account_limits_of
+from batprotocol.policies.slurm.state import JobPriorities
 from batprotocol.sites.slurm.accounting import Accounting
 from batprotocol.sites.slurm.configuration import Configuration, Partition, Switch
 from batprotocol.workloads.host_events import HostEvent, Window, read_host_event
