@@ -215,7 +215,7 @@ Runs = TypeVar("Runs")
 class Plan(ABC, Generic[Waits, Runs]):
     """Chooses the jobs that start now, and where: the interface of both planners.
 
-    What waits is a job where hosts are counted, and on a site an entry: a job in one of its partitions.
+    Jobs wait where hosts are counted, and on a site entries do: a job in each of its partitions.
     """
 
     @abstractmethod
@@ -227,7 +227,7 @@ class Plan(ABC, Generic[Waits, Runs]):
         """When something can start even if nothing happens until then; infinity: never."""
 
     def dropped(self, waits: Waits) -> None:
-        """Something waits no longer."""
+        """A job or an entry waits no longer."""
 
     def began(self, job: Runs) -> None:
         """A job has its hosts from now on."""
