@@ -28,8 +28,8 @@ from batprotocol.policies.jobs import Entry, Kind, SiteJob, SiteRunning
 from batprotocol.policies.site.reruns import Lives, Preempting, remaining
 from batprotocol.policies.site.rules import SiteRules, mapping_of
 from batprotocol.workloads.requests import read_offer, read_request
-from batprotocol.workloads.requests.features import matches
-from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.notation import matches
+from batprotocol.workloads.requests.offers import needs_of
 
 WITHOUT_ENGINE = True
 HORIZON = 24

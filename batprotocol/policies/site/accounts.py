@@ -18,9 +18,9 @@ from batprotocol.policies.fair_share import (
     size_factor,
 )
 from batprotocol.policies.jobs import Entry, SiteJob, SiteRunning
+from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.rules import ANY, Limits, Priority, SiteRules
-from batprotocol.workloads.requests.fitting import needs_of
-from batprotocol.workloads.requests.offer import Offer
+from batprotocol.workloads.requests.offers import Offer, needs_of
 
 _NONE: Final = Limits()
 Scope = tuple[str, object]

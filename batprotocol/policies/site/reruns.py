@@ -25,9 +25,9 @@ from batprotocol.policies.allocations import Chooser
 from batprotocol.policies.availability import Amount, Pool, added, fits, reduced
 from batprotocol.policies.failures import Checkpoint, Failures, Pieces, length_of, scaled
 from batprotocol.policies.jobs import Entry, Life, Run, SiteJob, SiteRunning
+from batprotocol.policies.site.jobs import SiteJob, SiteRunning
 from batprotocol.policies.site.rules import Partition, Preemption, Qos, SiteRules
-from batprotocol.workloads.requests.attempts import Attempt
-from batprotocol.workloads.requests.lives import RERUN_WORKLOAD, rerun_id
+from batprotocol.workloads.requests.usage import RERUN_WORKLOAD, Attempt, rerun_id
 
 _LEAST = 1e-3
 """The shortest walltime, in seconds."""
@@ -154,7 +154,7 @@ class Lives:
 
         Args:
             job: the run.
-            end: why it has ended: a key of `batprotocol.workloads.requests.attempts.ENDS`.
+            end: why it has ended: a key of `batprotocol.workloads.requests.usage.ENDS`.
             ended: how far it had come, and the next run.
             now: the time.
         """
@@ -192,7 +192,7 @@ class Lives:
 
 
 def end_of(job: SiteRunning, ended: FinalJobState) -> str:
-    """Why a run has ended: a key of `batprotocol.workloads.requests.attempts.ENDS`."""
+    """Why a run has ended: a key of `batprotocol.workloads.requests.usage.ENDS`."""
     end = _STATES.get(ended, "completed")
     return job.cause or end if end == "killed" else end
 

@@ -38,7 +38,7 @@ from batprotocol.policies.site.state import SiteState
 from batprotocol.policies.site.windows import Windows
 from batprotocol.workloads.host_events import HostEvent, Window
 from batprotocol.workloads.requests import Allocated, Attempt, read_request
-from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.offers import needs_of
 from batprotocol.workloads.requests.request import NOTHING
 
 

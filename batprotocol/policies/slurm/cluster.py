@@ -15,7 +15,7 @@ import msgspec
 from batprotocol.sites.slurm.configuration import Configuration, Partition, Scheduler, Switch
 from batprotocol.sites.slurm.configuration import Node as NodeLine
 from batprotocol.sites.slurm.configuration import Partition as PartitionLine
-from batprotocol.workloads.requests.amounts import GPU
+from batprotocol.workloads.requests.notation import GPU
 
 __all__ = [
     "FOREVER",
