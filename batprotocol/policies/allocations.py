@@ -16,8 +16,8 @@ from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.availability import Amount
 from batprotocol.workloads.requests import Request, read_offer
-from batprotocol.workloads.requests.features import Expression, matches
-from batprotocol.workloads.requests.offer import Offer
+from batprotocol.workloads.requests.notation import Expression, matches
+from batprotocol.workloads.requests.offers import Offer
 
 __all__ = [
     "Allocation",

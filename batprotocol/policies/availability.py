@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from batprotocol.workloads.host_events import Window
 from batprotocol.workloads.host_events.events import UserId
-from batprotocol.workloads.requests.amounts import GPU
-from batprotocol.workloads.requests.fitting import Needs
-from batprotocol.workloads.requests.offer import Offer
+from batprotocol.workloads.requests.notation import GPU
+from batprotocol.workloads.requests.offers import Needs, Offer
 
 Amount: TypeAlias = "tuple[int, ...]"
 """An amount of a host in each dimension: all of it, a free one, or one that a job takes."""

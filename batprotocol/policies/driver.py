@@ -33,7 +33,7 @@ from batprotocol.model import (
 )
 from batprotocol.workloads.host_events import HostEvent, HostStates, Window, read_host_event
 from batprotocol.workloads.requests import Allocated, Attempt, read_request
-from batprotocol.workloads.requests.keys import HOST_KEYS, JOB_KEYS, RequestKey
+from batprotocol.workloads.requests.vocabulary import HOST_KEYS, JOB_KEYS, RequestKey
 
 if TYPE_CHECKING:
     from batprotocol.policies.allocations import Allocation

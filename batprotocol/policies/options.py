@@ -11,9 +11,11 @@ from typing import Any, Final
 
 from batprotocol._util.durations import parse_duration
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.policies import allocations, backfilling, capping, failures, orders, walltimes
+from batprotocol.policies import allocations, backfilling, failures, orders
+from batprotocol.policies import backfilling as walltimes
+from batprotocol.policies import caps as capping
+from batprotocol.policies.energy import Wait
 from batprotocol.policies.site import SiteRules, read_site
-from batprotocol.policies.starts import Wait
 from batprotocol.workloads.electricity import CARBON, PRICE, Kind, Trace
 
 __all__ = [

@@ -8,11 +8,10 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from batprotocol.policies.orders.base import Order
-
 from batprotocol.errors import InputError
 from batprotocol.model import Job
 from batprotocol.policies.jobs import RunningJob, State, WaitingJob
+from batprotocol.policies.orders import Order
 from batprotocol.workloads.requests import longest_paths, read_request
 from batprotocol.workloads.requests.notation import full_id
 

@@ -24,7 +24,6 @@ from batprotocol.policies.site.rules import (
 )
 from batprotocol.policies.site.state import SiteState
 from batprotocol.workloads.requests import Request
-from batprotocol.workloads.requests import Site as Machine
 from batprotocol.workloads.requests.offers import needs_of
 
 _MOST_KNOWN: Final = 4096

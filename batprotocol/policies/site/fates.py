@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from batprotocol.policies.availability import Lane, Lanes
 from batprotocol.policies.jobs import State
-from batprotocol.policies.site.away import Away, Residents
-from batprotocol.policies.site.holding import Holding
+from batprotocol.policies.site.host_events import Holding
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
-from batprotocol.policies.site.lanes import Lane, Lanes
-from batprotocol.policies.site.planning import Planner
-from batprotocol.policies.site.queue import SiteQueue
+from batprotocol.policies.site.plan import Planner
+from batprotocol.policies.site.state import Away, Residents, SiteQueue
 from batprotocol.policies.site.windows import Windows
 from batprotocol.workloads.host_events import HostChange, HostEvent, Window
 

@@ -8,10 +8,9 @@ from typing import Any, Protocol, TypeAlias
 
 from batprotocol.model import Job, Profile
 from batprotocol.model.free_hosts import FrozenHosts
-from batprotocol.policies.jobs import RunningJob, WaitingJob
-from batprotocol.policies.site.lanes import Lane
+from batprotocol.policies.availability import Lane
+from batprotocol.policies.jobs import Life, Run, RunningJob, WaitingJob
 from batprotocol.policies.site.pool import Amount, Pool, fits
-from batprotocol.policies.site.runs import Life, Run
 from batprotocol.workloads.requests import Allocated, Request
 from batprotocol.workloads.requests.notation import in_workload_of
 from batprotocol.workloads.requests.offers import needs_of

@@ -23,7 +23,7 @@ from batprotocol.sites.slurm.amounts import span
 from batprotocol.workloads.host_events import MAINT, HostStates, Window
 from batprotocol.workloads.requests import Moment, Request, expanded_names
 from batprotocol.workloads.requests import Site as Machine
-from batprotocol.workloads.requests.amounts import parse_memory
+from batprotocol.workloads.requests.notation import parse_memory
 
 # The tables of a site's file as values: each is checked with its place, and misspelt keys with the near name.
 
