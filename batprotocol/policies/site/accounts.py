@@ -18,7 +18,6 @@ from batprotocol.policies.fair_share import (
     size_factor,
 )
 from batprotocol.policies.jobs import Entry, SiteJob, SiteRunning
-from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.rules import ANY, Limits, Priority, SiteRules
 from batprotocol.workloads.requests.offers import Offer, needs_of
 

@@ -17,11 +17,7 @@ from batprotocol.policies.availability import Amount, Found
 from batprotocol.policies.backfilling import Settings
 from batprotocol.policies.driver import Actions
 from batprotocol.policies.jobs import Entry, SiteJob, SiteRunning
-from batprotocol.policies.site.capped import Held, Lead, Power, Scarcity
-from batprotocol.policies.site.choosing import rows
-from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.plan import Planner
-from batprotocol.policies.site.pool import Amount
 from batprotocol.policies.site.reservations import NEVER, Start
 from batprotocol.policies.site.sleeping import Idling, Sleeping
 from batprotocol.policies.site.state import SiteState

@@ -25,7 +25,6 @@ from batprotocol.policies.allocations import Chooser
 from batprotocol.policies.availability import Amount, Pool, added, fits, reduced
 from batprotocol.policies.failures import Checkpoint, Failures, Pieces, length_of, scaled
 from batprotocol.policies.jobs import Entry, Life, Run, SiteJob, SiteRunning
-from batprotocol.policies.site.jobs import SiteJob, SiteRunning
 from batprotocol.policies.site.rules import Partition, Preemption, Qos, SiteRules
 from batprotocol.workloads.requests.usage import RERUN_WORKLOAD, Attempt, rerun_id
 
