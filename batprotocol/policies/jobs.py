@@ -18,7 +18,7 @@ from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.policies.availability import Amount, Lane, Pool, fits
 from batprotocol.policies.failures import Pieces
 from batprotocol.workloads.requests import Allocated, Request
-from batprotocol.workloads.requests.dependencies import in_workload_of
+from batprotocol.workloads.requests.notation import in_workload_of
 from batprotocol.workloads.requests.offers import needs_of
 
 __all__ = ["Ending", "RunningJob", "State", "WaitingJob", "natural_key", "user_of"]

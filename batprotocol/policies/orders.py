@@ -15,7 +15,7 @@ from batprotocol.errors import InputError
 from batprotocol.model import Job
 from batprotocol.policies.jobs import RunningJob, State, WaitingJob
 from batprotocol.workloads.requests import longest_paths, read_request
-from batprotocol.workloads.requests.dependencies import full_id
+from batprotocol.workloads.requests.notation import full_id
 
 __all__ = [
     "F1",
