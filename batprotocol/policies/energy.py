@@ -9,7 +9,7 @@ import logging
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, Final, NamedTuple
 
 from procset import ProcSet
@@ -19,7 +19,6 @@ from batprotocol.errors import InputError
 from batprotocol.model import Host, SimulationBeginsEvent
 from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.policies.driver import Actions
 from batprotocol.policies.jobs import Ending, State
 from batprotocol.workloads.electricity import BestTimes, Trace
 from batprotocol.workloads.electricity.hosts import SleepPState, read_sleep_pstates
@@ -237,7 +236,7 @@ class Switching:
         self._sleepy = []
         return hosts
 
-    def taken(self, hosts: FrozenHosts, actions: Actions) -> FrozenHosts:
+    def taken(self, hosts: FrozenHosts, switch: Callable[[Iterable[int], bool], None]) -> FrozenHosts:
         """Switch on the hosts of a job that sleep. Return the hosts that it must wait for."""
         if not self._pstates:
             return _NO_HOSTS
@@ -247,7 +246,7 @@ class Switching:
         if sleeping:
             self.asleep -= sleeping
             self.waking |= sleeping
-            actions.switch(sleeping, True)
+            switch(sleeping, True)
         return hosts & self.waking
 
     def released(self, hosts: FrozenHosts, now: float) -> None:

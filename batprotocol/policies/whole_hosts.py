@@ -195,7 +195,7 @@ class WholeHosts(Driver):
 
     def _start(self, job: WaitingJob, hosts: FrozenHosts) -> None:
         state = self.state
-        sleeping = self.switching.taken(hosts, self._actions)
+        sleeping = self.switching.taken(hosts, self._actions.switch)
         if not sleeping and self._actions.execute(job.id, hosts) is not None:
             self._plan.give_back(hosts)
             self._drop(job)
