@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from batprotocol._util.durations import parse_duration
+from batprotocol._util.times import parse_duration
 from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError, SchedulerError, hint, shown
 from batprotocol.policies import allocations, backfilling, failures, orders
