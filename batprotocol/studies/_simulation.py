@@ -25,7 +25,7 @@ from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import InputError, PeerGone
 from batprotocol.model import Message
 from batprotocol.policies import Policy
-from batprotocol.policies.reporting import allocations_of
+from batprotocol.policies.jobs import allocations_of
 from batprotocol.results.beside import ALLOCATIONS, PowerFile, power_beside, write_failures, write_power
 from batprotocol.results.files import expect_plain_names
 from batprotocol.results.grouping import with_allocations
