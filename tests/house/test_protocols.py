@@ -9,13 +9,14 @@ import pytest
 
 from batprotocol._util.rules import Catalogue, Row, Rule, Violation
 from batprotocol.cli.protocols import table as protocols
-from batprotocol.cli.protocols.reading import Place, Reading, Spoken
+from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece
 from batprotocol.conversation import CATALOGUE, RULES
 from batprotocol.conversation import Violation as Todays
 from batprotocol.fast.conversation import CATALOGUE as FAST
 from batprotocol.legacy.conversation import CATALOGUE as OLD
+from batprotocol.recordings.sources import MessagePlace
 from batprotocol.schemas.commands import rules
 from batprotocol.wire.commands import check, dump
 from batprotocol.wire.commands.selection import Selection
@@ -48,7 +49,7 @@ class Judge:
         return [Mistake(1, "", "turn.order", "error", f"{said.decode()} comes too early")] if wrong else []
 
 
-def letter(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+def letter(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
     return Reading(POST, kind, text=data.decode())
 
 
