@@ -78,8 +78,7 @@ MODULES: Final = tuple(
             "edc/session.py",
             "edc/verdicts.py",
             "_util/signals.py",
-            "results/extended.py",
-            "results/series.py",
+            "results/arithmetic.py",
             "_util/steps/counting.py",
         )
         if name not in PLAIN

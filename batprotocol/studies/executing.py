@@ -24,14 +24,14 @@ from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import InputError
 from batprotocol.policies import Policy
 from batprotocol.policies.reporting import allocations_of
-from batprotocol.results.beside import (
+from batprotocol.results.groups import with_allocations
+from batprotocol.results.reports import (
     ALLOCATIONS,
     PowerFile,
     power_beside,
     write_failures,
     write_power,
 )
-from batprotocol.results.grouping import with_allocations
 from batprotocol.simulator import (
     JobRow,
     JobRows,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
 from batprotocol.conversation import DEFAULT_RULE_SET
-from batprotocol.results.grouping import GROUPINGS, JobGroups, job_groups
+from batprotocol.results.groups import GROUPINGS, JobGroups, job_groups
 from batprotocol.studies.files import Files
 from batprotocol.studies.runs import Task
 from batprotocol.workloads import Platform, Workload, named_workload, platform_for, read_platform

@@ -13,10 +13,10 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError, PackageMissing, StudyError
-from batprotocol.results.beside import KnownPower, power_beside
 from batprotocol.results.electricity import TraceTooShort
+from batprotocol.results.groups import workflow_means
+from batprotocol.results.reports import KnownPower, power_beside
 from batprotocol.results.times import JobTimes, MeasuredTime
-from batprotocol.results.workflows import workflow_means
 from batprotocol.simulator import (
     JobRow,
     OwnMetric,

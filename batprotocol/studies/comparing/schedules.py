@@ -18,8 +18,8 @@ from batprotocol.errors import InputError
 from batprotocol.recordings import Capture
 from batprotocol.recordings.kinds import JOBS, jobs_file
 from batprotocol.recordings.timeline.tables import read_table
-from batprotocol.results.beside import KnownPower, failures_beside, power_beside
 from batprotocol.results.files import COLUMNS, parse_jobs
+from batprotocol.results.reports import KnownPower, failures_beside, power_beside
 from batprotocol.simulator import TAU, Electricity, JobRow, Metrics, OwnMetric, TimedHostEvent, measured, read_jobs
 from batprotocol.studies.comparing.reported import ReportedRows, of_messages, of_table
 from batprotocol.workloads.requests import Attempt

@@ -11,7 +11,7 @@ import msgspec
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of, printable
-from batprotocol.results.words import duration, percent
+from batprotocol.results.text import duration, percent
 from batprotocol.sites.logs.checking import CopyCheck, Explanation, Waits
 from batprotocol.sites.logs.imports import Import
 from batprotocol.sites.logs.windows import HostWindow, windows_json
