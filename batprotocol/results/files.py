@@ -16,8 +16,8 @@ from importlib import import_module
 from io import FileIO
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from batprotocol._util.extras import installing
 from batprotocol._util.files import naming
+from batprotocol._util.requirements import installing
 from batprotocol._util.tables import NAMES, Rows, names_text, plain_names
 from batprotocol.errors import InputError, PackageMissing, shown
 from batprotocol.model import FinalJobState

@@ -15,8 +15,8 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from batprotocol._util.files import whole
 from batprotocol._util.tables import quoted
-from batprotocol._util.writing import whole
 from batprotocol.errors import InputError, shown
 from batprotocol.results.files import read_energy
 from batprotocol.results.times import TimedHostEvent, host_events_of
