@@ -11,10 +11,8 @@ from typing import Final
 
 from batprotocol.results.text import WAITING, grows
 from batprotocol.simulator import Metric
-from batprotocol.studies.comparing.cells import Groups, in_order
-from batprotocol.studies.comparing.intervals import FEWEST
-from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
-from batprotocol.studies.comparing.series import FEWEST_WINDOWS
+from batprotocol.studies.comparing.intervals import FEWEST, FEWEST_WINDOWS
+from batprotocol.studies.comparing.rows import Groups, ResultRow, axes_of, in_order, label
 from batprotocol.workloads.workload import UNSTEADY
 
 __all__ = [
