@@ -485,7 +485,7 @@ def difference(
         other: a form of the other side.
         tolerance: how many seconds times may differ.
 
-    >>> print(difference(Meant.exactly(Message(1.0)), Meant.exactly(Message(2.0))))
+    >>> print(difference(CanonicalMessage.exactly(Message(1.0)), CanonicalMessage.exactly(Message(2.0))))
     now: 1.0 and 2.0
     """
     if one.message == other.message:
@@ -569,12 +569,12 @@ def _alike(one: Any, other: Any, name: str, tolerance: float) -> bool:
 
 
 class CanonicalForms:
-    """Follows a conversation from its first message on, and makes what each of them means.
+    """Follows a conversation from its first message on, and makes the canonical form of each message.
 
     Args:
-        tolerance: how many seconds times may differ and still be one.
+        tolerance: how many seconds times may differ and still be equal.
 
-    >>> meaning = Meaning()
+    >>> forms = CanonicalForms()
     >>> kill = model.KillJobsEvent(job_ids=["w0!2", "w0!1"], timestamp=1.0)
     >>> forms.of(Direction.EDC_TO_BATSIM, Message(1.0, [kill])).message.events[0].job_ids
     ('w0!1', 'w0!2')

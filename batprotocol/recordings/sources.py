@@ -99,8 +99,10 @@ def place_of(name: str, previous: str = "") -> MessagePlace:
 
     A number alone counts only if the message before is from the same folder and has the number before.
 
-    >>> place_of("run.tar.xz/00004-b2e.bin"), place_of("4.bin"), place_of("4.bin", "3.bin")
-    (Place(number=4, direction='b2e'), Place(number=None, direction=''), Place(number=4, direction=''))
+    >>> place_of("run.tar.xz/00004-b2e.bin"), place_of("4.bin")
+    (MessagePlace(number=4, direction='b2e'), MessagePlace(number=None, direction=''))
+    >>> place_of("4.bin", "3.bin")
+    MessagePlace(number=4, direction='')
     """
     path = PurePosixPath(name)
     if TWINS in path.parts[:-1]:

@@ -123,7 +123,7 @@ def links_of(jobs: Sequence[TimelineJob]) -> tuple[list[str], list[JobLink]]:
 
     >>> first = TimelineJob(job_id="w0!1", submitted=0.0, started=0.0)
     >>> links_of([first, TimelineJob(job_id="again!w0-1~1", submitted=5.0)])
-    (['again'], [Link(source=0, target=1, kind=0)])
+    (['again'], [JobLink(source=0, target=1, kind=0)])
     """
     places = {job.job_id: place for place, job in enumerate(jobs)}
     lives = _lives(jobs, places)

@@ -351,8 +351,8 @@ class Switches:
     """Follows hosts that are switched on and off. All are on at first.
 
     >>> switches = Switches()
-    >>> switches.change(1.0, [(0, 3)], Power.OFF)
-    >>> switches.change(5.0, [(1, 1)], Power.ON)
+    >>> switches.change(1.0, [(0, 3)], DutyState.OFF)
+    >>> switches.change(5.0, [(1, 1)], DutyState.ON)
     >>> [(each.first, each.last, each.end) for each in switches.finish(9.0)]
     [(1, 1, 5.0), (0, 0, 9.0), (2, 3, 9.0)]
     """
