@@ -24,8 +24,8 @@ from fast_nodes import nodes, own_sockets, own_threads
 
 from batprotocol.errors import PeerSilent, TaskFailed
 from batprotocol.fast import Call, Cluster, Result
-from batprotocol.fast.messages import RESULTS
 from batprotocol.fast.runtime.cluster import Heard
+from batprotocol.fast.topics import RESULTS
 
 DEEDS = ("start", "stop", "suspend", "resume", "migrate")
 OPTIONS = [

@@ -11,11 +11,9 @@ import pytest
 
 from batprotocol.fast import Settings
 from batprotocol.fast import values as v
-from batprotocol.fast.nodes import processes as room
-from batprotocol.fast.nodes.agent import Agent
-from batprotocol.fast.nodes.hypervisor import Hypervisors, Machine
-from batprotocol.fast.nodes.processes import Applications, Processes
-from batprotocol.fast.nodes.settings import DEEDS, Luck
+from batprotocol.fast.runtime import nodes as room
+from batprotocol.fast.runtime.hypervisor import DEEDS, Hypervisors, Luck, Machine
+from batprotocol.fast.runtime.nodes import Agent, Applications, Processes
 from batprotocol.fast.values import ALLOWED, ANY_PROCESS, COMPLETED, PscomRequest, PscomResponse
 
 WITHOUT_ENGINE = True

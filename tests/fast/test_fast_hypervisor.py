@@ -10,8 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from batprotocol.fast.nodes.hypervisor import Hypervisors, Machine, Refusal, matching, name_in
-from batprotocol.fast.nodes.settings import DEEDS, DEFAULT_TIMES, Luck, Settings
+from batprotocol.fast.runtime.hypervisor import (
+    DEEDS,
+    DEFAULT_TIMES,
+    Hypervisors,
+    Luck,
+    Machine,
+    Refusal,
+    Settings,
+    matching,
+    name_in,
+)
 
 WITHOUT_ENGINE = True
 HOSTS = ("a", "b", "c")

@@ -17,13 +17,13 @@ from fast_nodes import nodes
 from processes import BATPROTO, line_of, started
 from servers import find
 
+from batprotocol.fast import commands as fast_live_command
 from batprotocol.fast import decode
-from batprotocol.fast.commands import live as fast_live_command
 from batprotocol.fast.conversation import check
-from batprotocol.fast.nodes.settings import DEEDS
 from batprotocol.fast.recording import read_line
 from batprotocol.fast.runtime.cluster import DEFAULT_BROKER
 from batprotocol.fast.runtime.connection import Connection
+from batprotocol.fast.runtime.hypervisor import DEEDS
 
 WITHOUT_ENGINE = True
 START = "{task: start vm, id: x, vm-configurations: [{vm-name: vm1}]}"

@@ -13,10 +13,8 @@ import pytest
 from support import DATA, SHARED
 
 from batprotocol.fast import Settings, encode
-from batprotocol.fast.nodes.hypervisor import Hypervisors, Machine, Refusal
-from batprotocol.fast.nodes.migfra import MigrationFramework
-from batprotocol.fast.nodes.settings import DEEDS, Luck
 from batprotocol.fast.recording import read_line
+from batprotocol.fast.runtime.hypervisor import DEEDS, Hypervisors, Luck, Machine, MigrationFramework, Refusal
 from batprotocol.fast.values import FastMessage, Result
 
 WITHOUT_ENGINE = True

@@ -36,8 +36,8 @@ from batprotocol.fast import (
 )
 from batprotocol.fast import values as v
 from batprotocol.fast.conversation import Violation
+from batprotocol.fast.runtime.cluster import Node
 from batprotocol.fast.runtime.connection import Connection
-from batprotocol.fast.runtime.node import Node
 from batprotocol.fast.runtime.scheduler import METHODS, RESULT_METHODS, method_for
 
 WITHOUT_ENGINE = True

@@ -5,10 +5,17 @@ A payload goes through `nodes` (text to a tree, by libyaml), and `shapes` (which
 YAML, and `guess` reads payloads without a known topic.
 """
 
-from batprotocol.fast.wire.codec import NO_TASK, UNKNOWN_TASK, decode, decode_as, encode
-from batprotocol.fast.wire.guess import decode_alone
-from batprotocol.fast.wire.json import from_json, to_json
-from batprotocol.fast.wire.shapes import DIALECTS, Dialect, Reading
+from batprotocol.fast.wire.codec import (
+    NO_TASK,
+    UNKNOWN_TASK,
+    decode,
+    decode_alone,
+    decode_as,
+    encode,
+    from_json,
+    to_json,
+)
+from batprotocol.fast.wire.kinds import DIALECTS, Dialect, Reading
 
 __all__ = [
     "DIALECTS",

@@ -1,31 +1,81 @@
-"""`batproto fast watch`: show and record the messages of a broker. The library defines their meaning."""
+"""`batproto fast node`: nodes until they have quit or a signal comes. The library defines their behaviour."""
 
 from __future__ import annotations
 
 import json
+import logging
 import queue
 import sys
 import time
 from contextlib import ExitStack
 from datetime import datetime
 from io import TextIOWrapper
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import click
 
 from batprotocol._util.files import naming
 from batprotocol._util.signals import Interrupts
 from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import Piece, printable
-from batprotocol.errors import DecodeError
+from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.errors import DecodeError, PeerGone, TaskFailed
 from batprotocol.fast import wire
 from batprotocol.fast.conversation import Conversation
 from batprotocol.fast.recording import Recorded, write_line
-from batprotocol.fast.runtime.broker import Broker
-from batprotocol.fast.runtime.connection import Connection, Received
-from batprotocol.fast.topics import Topic
+from batprotocol.fast.runtime.cluster import Cluster
+from batprotocol.fast.runtime.connection import Broker, Connection, Received
+from batprotocol.fast.runtime.hypervisor import Settings
+from batprotocol.fast.runtime.nodes import Nodes, serve_nodes
+from batprotocol.fast.topics import QOS, RESULTS, Topic
 from batprotocol.fast.values import FastMessage
-from batprotocol.fast.wire.json import tree_of
+from batprotocol.fast.wire.codec import tree_of
 
-__all__ = ["watch"]
+
+def node(hosts: tuple[str, ...], broker: Broker, verbose: bool, **settings: Any) -> None:
+    """Run these nodes."""
+    logging.basicConfig(format="batproto: %(message)s", level=logging.INFO if verbose else logging.WARNING)
+
+    def tell(nodes: Nodes) -> None:
+        count = number_of(len(nodes.agents), "node")
+        print(f"batproto: {count} at the broker {broker}: {' '.join(hosts)}", file=sys.stderr, flush=True)
+
+    serve_nodes(hosts, broker, Settings(**settings), on_ready=tell)
+
+
+# `batproto fast send`: one message to a broker. The library defines the messages.
+
+
+def send(broker: Broker, topic: str, payload: bytes, as_is: bool, qos: int | None, wait: float | None) -> None:
+    """Send a payload to a topic, and if it is a task, optionally wait for its result."""
+    known = None if as_is else Topic.parse(topic)
+    message = None if known is None else wire.decode(payload, known, dialect="any")
+    if wait is None:
+        _publish(broker, topic, payload, qos if qos is not None else QOS[known.channel] if known else 2)
+        return
+    if known is None or message is None or type(message) not in RESULTS:
+        raise click.UsageError("only a task of a migration framework has a result to wait for")
+    with Cluster(broker) as cluster:
+        try:
+            result = cluster.call(known.name, message, wait).result()
+        except TaskFailed as error:
+            print(f"batproto: {error}", file=sys.stderr)
+            result = error.result
+    Output().json(wire.to_json(result))
+    if not result.is_success:
+        raise click.exceptions.Exit(1)
+
+
+def _publish(broker: Broker, topic: str, payload: bytes, qos: int) -> None:
+    with Connection(broker, {}, lambda received: None) as connection:
+        connection.publish(topic, payload, qos)
+        if not connection.flush():
+            raise PeerGone(f"the broker at {broker} has not taken the message")
+        if connection.refusal:
+            raise PeerGone(f"the broker at {broker} does not take the message: {connection.refusal}")
+
+
+# `batproto fast watch`: show and record the messages of a broker. The library defines their meaning.
+
 
 IN_ORDER = 1
 """The quality of service of the subscription: with 2, a message of quality 1 overtakes an earlier one of quality 2."""

@@ -1,4 +1,8 @@
-"""`batproto fast node`, `watch` and `send`: their parameters. `node`, `watch` and `send` do the work."""
+"""`batproto fast`: messages over a broker.
+
+`command` has its commands, and `live` the parameters of those that need a broker: `node`, `watch` and `send` do their
+work. `check` is that of messages.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from batprotocol.cli.completing import completions
-from batprotocol.cli.parameters import seconds, unknown
+from batprotocol.cli.families import Family
+from batprotocol.cli.parameters import expect_unicode, message_files, seconds, unknown
+from batprotocol.cli.terminal.output import Output
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+    from batprotocol.fast.runtime.connection import Broker
 
-    from batprotocol.fast.runtime.broker import Broker
 
-__all__ = ["LIVE", "node", "send", "watch"]
+# `batproto fast node`, `watch` and `send`: their parameters. `node`, `watch` and `send` do the work.
+
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -52,7 +59,7 @@ def _broker(options: dict[str, Any]) -> Broker:
     import dataclasses
     import ssl
 
-    from batprotocol.fast.runtime.broker import Broker
+    from batprotocol.fast.runtime.connection import Broker
 
     address, username, password = options.pop("broker"), options.pop("username"), options.pop("password")
     cafile, cert, key = options.pop("cafile"), options.pop("cert"), options.pop("key")
@@ -172,7 +179,7 @@ def node(hosts: tuple[str, ...], verbose: bool, **options: Any) -> None:
       batproto fast node node-a node-b
       batproto fast node node-{01..50} --start-time 0.5-2 --fail start:0.05 --fail migrate:0.1 --seed 7
     """
-    from batprotocol.fast.commands import node as work
+    from batprotocol.fast import _live as work
 
     times = {deed: options.pop(f"{deed}_time") for deed in DEEDS}
     broker = _broker(options)
@@ -184,7 +191,7 @@ def node(hosts: tuple[str, ...], verbose: bool, **options: Any) -> None:
 
 
 def _message_names(context: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> frozenset[str]:
-    from batprotocol.fast.messages import MESSAGES
+    from batprotocol.fast.topics import MESSAGES
 
     for name in names:
         if name not in MESSAGES:
@@ -193,7 +200,7 @@ def _message_names(context: click.Context, parameter: click.Parameter, names: tu
 
 
 def _complete_message(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.fast.messages import MESSAGES
+    from batprotocol.fast.topics import MESSAGES
 
     return completions(tuple(MESSAGES), start)
 
@@ -243,7 +250,7 @@ def watch(context: click.Context, /, **options: Any) -> None:
       batproto fast watch --broker head:1883 -o run.jsonl
       batproto fast watch --topic 'fast/migfra/node-a/#' --message StartVM --message Result
     """
-    from batprotocol.fast.commands import watch as work
+    from batprotocol.fast import _live as work
 
     broker = _broker(options)
     context.exit(work.watch(broker, **options))
@@ -281,7 +288,7 @@ def send(
       batproto fast send fast/migfra/node-a/task '{task: start vm, vm-configurations: [{vm-name: vm1}]}'
       batproto fast send fast/migfra/node-a/task -f task.yaml --wait 60
     """
-    from batprotocol.fast.commands import send as work
+    from batprotocol.fast import _live as work
 
     if (payload is None) == (file is None):
         raise click.UsageError("give either PAYLOAD or --file")
@@ -291,3 +298,69 @@ def send(
 
 LIVE = (node, watch, send)
 """The commands."""
+
+
+# `batproto fast`: the commands for FaST, with their parameters. Other modules do the work, imported when wanted.
+
+
+_OVERVIEW = {
+    "Over a broker": {
+        "node": "Run simulated nodes to test a scheduler with.",
+        "watch": "Show and record all messages, until Ctrl-C.",
+        "send": "Send one message by hand.",
+    },
+    "Afterwards": {"check": "Check that a recording follows the rules."},
+}
+
+
+@click.group(cls=Family, overview=_OVERVIEW)
+def fast() -> None:
+    """Exchange messages with FaST's schedulers, nodes and agents over MQTT, and check recordings."""
+
+
+for _command in LIVE:
+    fast.add_command(_command)
+
+
+def _rule_set(context: click.Context, parameter: click.Parameter, name: str | None) -> str:
+    from batprotocol.fast.conversation import RULE_SETS
+
+    if name is not None and name not in RULE_SETS:
+        raise click.UsageError(f"there is no rule set {name!r}, only {' and '.join(RULE_SETS)}", context)
+    return name or ""
+
+
+def _complete_rule_set(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    from batprotocol.fast.conversation import RULE_SETS
+
+    return completions(RULE_SETS, start)
+
+
+@fast.command()
+@message_files
+@click.option(
+    "--rules",
+    metavar="NAME",
+    callback=_rule_set,
+    shell_complete=_complete_rule_set,
+    help="The rule set: protocol (both spellings, the default), or fast-lib (only the spelling that fast-lib accepts).",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print violations only.")
+@click.pass_context
+def check(context: click.Context, files: tuple[str, ...], rules: str, quiet: bool) -> None:
+    """Check that a recording follows the rules: each task has its result, a machine is started before it is used...
+
+    FILE is a recording, a line of JSON for each message, as "batproto fast watch -o" and "mosquitto_sub -F %j" write
+    them, or - for standard input. Each is a conversation of its own. Prints each violation with its line, path,
+    severity and rule; "batproto rules ID" explains the rule. The exit status is 1 if there is an error (a program
+    aborts) or a deadlock (a program waits without end), or if a recording cannot be read.
+    """
+    from batprotocol.cli.protocols.fast import FAST
+    from batprotocol.wire.commands import check as work
+
+    output = Output()
+    work.check(files, output, rules=rules, quiet=quiet, expected=FAST)
+    context.exit(int(output.failed))
+
+
+expect_unicode(fast)
