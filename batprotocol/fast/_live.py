@@ -1,4 +1,4 @@
-"""`batproto fast node`: nodes until they have quit or a signal comes. The library defines their behaviour."""
+"""The work of `batproto fast node`, `send` and `watch`: nodes, one message, and all messages of a broker."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from batprotocol.fast import wire
 from batprotocol.fast.conversation import Conversation
 from batprotocol.fast.recording import Recorded, write_line
 from batprotocol.fast.runtime.cluster import Cluster
-from batprotocol.fast.runtime.connection import Broker, Connection, Received
+from batprotocol.fast.runtime.connection import Broker, BrokerConnection, Received
 from batprotocol.fast.runtime.hypervisor import Settings
 from batprotocol.fast.runtime.nodes import Nodes, serve_nodes
 from batprotocol.fast.topics import QOS, RESULTS, Topic
@@ -42,7 +42,7 @@ def node(hosts: tuple[str, ...], broker: Broker, verbose: bool, **settings: Any)
     serve_nodes(hosts, broker, Settings(**settings), on_ready=tell)
 
 
-# `batproto fast send`: one message to a broker. The library defines the messages.
+# One message to a broker
 
 
 def send(broker: Broker, topic: str, payload: bytes, as_is: bool, qos: int | None, wait: float | None) -> None:
@@ -66,7 +66,7 @@ def send(broker: Broker, topic: str, payload: bytes, as_is: bool, qos: int | Non
 
 
 def _publish(broker: Broker, topic: str, payload: bytes, qos: int) -> None:
-    with Connection(broker, {}, lambda received: None) as connection:
+    with BrokerConnection(broker, {}, lambda received: None) as connection:
         connection.publish(topic, payload, qos)
         if not connection.flush():
             raise PeerGone(f"the broker at {broker} has not taken the message")
@@ -74,7 +74,7 @@ def _publish(broker: Broker, topic: str, payload: bytes, qos: int) -> None:
             raise PeerGone(f"the broker at {broker} does not take the message: {connection.refusal}")
 
 
-# `batproto fast watch`: show and record the messages of a broker. The library defines their meaning.
+# The messages of a broker, shown and recorded
 
 
 IN_ORDER = 1
@@ -107,7 +107,7 @@ def watch(
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         file = None if record is None else stack.enter_context(open(record, "x", encoding="utf-8"))
-        stack.enter_context(Connection(broker, dict.fromkeys(topics, IN_ORDER), receive))
+        stack.enter_context(BrokerConnection(broker, dict.fromkeys(topics, IN_ORDER), receive))
         print(f"batproto: watching {' '.join(topics)} at {broker}", file=sys.stderr, flush=True)
         show = _Show(output, messages, file, Conversation() if check else None, json_lines, quiet)
         seen = 0

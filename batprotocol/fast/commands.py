@@ -1,8 +1,4 @@
-"""`batproto fast`: messages over a broker.
-
-`command` has its commands, and `live` the parameters of those that need a broker: `node`, `watch` and `send` do their
-work. `check` is that of messages.
-"""
+"""`batproto fast`: the commands for FaST, with their parameters. Other modules do the work, imported when wanted."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ if TYPE_CHECKING:
     from batprotocol.fast.runtime.connection import Broker
 
 
-# `batproto fast node`, `watch` and `send`: their parameters. `node`, `watch` and `send` do the work.
+# The address of the broker
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -300,7 +296,7 @@ LIVE = (node, watch, send)
 """The commands."""
 
 
-# `batproto fast`: the commands for FaST, with their parameters. Other modules do the work, imported when wanted.
+# batproto fast, and check
 
 
 _OVERVIEW = {

@@ -1,7 +1,7 @@
-"""The rules for messages between schedulers, migration frameworks, agents and pscom, and the check of conversations.
+"""Conversations of FaST: the messages on all topics, checked one by one.
 
-`rules` has the rules. `conversation` gives each message to `tasks` (with `machines`), `agents` or `pscom`, which share
-a `state`.
+`Conversation` gives each message to its receiver: tasks and results (with the machines that they concern), agents, or
+pscom. The receivers share one `FastState`; `rules` lists the rules.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from batprotocol.errors import DecodeError, shown
 from batprotocol.fast import rules as limits
 from batprotocol.fast import values as v
 from batprotocol.fast.recording import Recorded
-from batprotocol.fast.rules import CATALOGUE, RULE_SETS, Memory, State, Violation, Waiting
+from batprotocol.fast.rules import CATALOGUE, RULE_SETS, BoundedMemory, FastState, OpenRequest, Violation
 from batprotocol.fast.topics import RESULTS, Channel, Topic, route_of
 from batprotocol.fast.wire import decode
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-# Which machines run on which node, according to tasks and results, and the tasks that need a machine that runs.
+# Machines: which ones run on which node, according to tasks and results
 
 
 _State: TypeAlias = Literal["running", "suspended", "stopped", "failed"]
@@ -66,15 +66,15 @@ def _names_in(xml: str | None) -> tuple[str, ...]:
     return (found[1].strip(), xml) if found else (xml,)
 
 
-class Machines:
+class KnownMachines:
     """The machines of all nodes."""
 
     def __init__(self) -> None:
-        self._on: Memory[tuple[str, str], _State] = Memory()
-        self._emptied: Memory[str, bool] = Memory()
-        self._started: Memory[str, bool] = Memory()
+        self._on: BoundedMemory[tuple[str, str], _State] = BoundedMemory()
+        self._emptied: BoundedMemory[str, bool] = BoundedMemory()
+        self._started: BoundedMemory[str, bool] = BoundedMemory()
 
-    def asked(self, node: str, task: v.Task, state: State) -> None:
+    def asked(self, node: str, task: v.Task, state: FastState) -> None:
         """Judge a task."""
         if isinstance(task, v.SuspendVM | v.ResumeVM):
             for index, entry in enumerate(task.list):
@@ -82,7 +82,7 @@ class Machines:
         elif isinstance(task, v.MigrateVM | v.RepinVM):
             self._judge(node, task.vm_name, "vm-name", task, state)
 
-    def _judge(self, node: str, name: str, path: str, task: v.Task, state: State) -> None:
+    def _judge(self, node: str, name: str, path: str, task: v.Task, state: FastState) -> None:
         known = self._known(node, name)
         if known in _GONE:
             state.report("vm.not-started", path, f"{name!r} {_GONE[known]} on {node}")
@@ -148,7 +148,7 @@ class Machines:
             self._started[name] = True
 
 
-# The connections of pscom: closed before a migration with hooks, and opened again after it.
+# pscom: its connections are closed before a migration with hooks, and opened again after it
 
 
 PSCOM_PATIENCE: Final = 10.0
@@ -177,7 +177,7 @@ class _Machine:
         self.answers = 0
         self.suspended = False
         self.resumed = False
-        self.waiting: Waiting | None = None
+        self.waiting: OpenRequest | None = None
 
     def has_all(self) -> bool:
         """Whether all expected answers have come; if their number is unknown, whether one has come."""
@@ -188,15 +188,15 @@ class Pscom:
     """The connections of all machines."""
 
     def __init__(self) -> None:
-        self._machines: Memory[str, _Machine] = Memory()
+        self._machines: BoundedMemory[str, _Machine] = BoundedMemory()
         self._is_heard = False  # whether any message came on pscom's topics
 
-    def migrating(self, task: v.MigrateVM, state: State) -> None:
+    def migrating(self, task: v.MigrateVM, state: FastState) -> None:
         """Take the task to migrate a machine."""
         for name, processes in _hooked(task):
             self._machines[name] = _Machine(int(processes) if _NUMBER.fullmatch(processes) else None)
 
-    def migrated(self, task: v.MigrateVM, result: v.Result, state: State) -> None:
+    def migrated(self, task: v.MigrateVM, result: v.Result, state: FastState) -> None:
         """Take the result of a migration. If it failed, nothing is known about the connections."""
         for name, _ in _hooked(task):
             machine = self._machines.get(name)
@@ -217,7 +217,7 @@ class Pscom:
                 text = f"the connections of {name!r} were not all opened again after it was migrated"
                 state.report("pscom.not-resumed", "", text)
 
-    def asked(self, name: str, request: v.PscomRequest, state: State) -> None:
+    def asked(self, name: str, request: v.PscomRequest, state: FastState) -> None:
         """Take a request of the framework to the processes of a machine. A new request ends its wait for answers."""
         self._is_heard = True
         machine = self._there(name)
@@ -238,7 +238,7 @@ class Pscom:
         seconds = PSCOM_PATIENCE * max(1, min(machine.expected or 1, 1000))
         machine.waiting = state.wait(seconds, "pscom.unanswered", "", text)
 
-    def answered(self, name: str, response: v.PscomResponse, state: State) -> None:
+    def answered(self, name: str, response: v.PscomResponse, state: FastState) -> None:
         """Take an answer of a process of a machine."""
         self._is_heard = True
         machine = self._machines.get(name)
@@ -276,7 +276,7 @@ def _hooked(task: v.MigrateVM) -> Iterator[tuple[str, str]]:
             yield name, processes.strip()
 
 
-# Tasks and their results: each task has one, with its id and an entry for each of its machines.
+# Tasks and results: each task has one, with its id and an entry for each of its machines
 
 
 PATIENCE: Final = {
@@ -295,12 +295,12 @@ framework has no other time-outs; no real program was seen to exceed the other t
 _UNREADABLE: Final = 10.0
 
 
-class _Asked:
+class _OpenTask:
     """A task that has no result yet; None for a payload that was not a task."""
 
     __slots__ = ("node", "task", "waiting")
 
-    def __init__(self, node: str, task: v.Task | None, waiting: Waiting) -> None:
+    def __init__(self, node: str, task: v.Task | None, waiting: OpenRequest) -> None:
         self.node = node
         self.task = task
         self.waiting = waiting
@@ -319,14 +319,14 @@ class Tasks:
         pscom: which connections are closed.
     """
 
-    def __init__(self, machines: Machines, pscom: Pscom) -> None:
+    def __init__(self, machines: KnownMachines, pscom: Pscom) -> None:
         self._machines = machines
         self._pscom = pscom
-        self._asked: Memory[str, list[_Asked]] = Memory()  # by node
+        self._asked: BoundedMemory[str, list[_OpenTask]] = BoundedMemory()  # by node
         self._count = 0
-        self._answered: Memory[tuple[str, str], bool] = Memory()
+        self._answered: BoundedMemory[tuple[str, str], bool] = BoundedMemory()
 
-    def asked(self, node: str, task: v.Task | None, state: State) -> None:
+    def asked(self, node: str, task: v.Task | None, state: FastState) -> None:
         """Take a task, or None for a payload that is not a task."""
         there = self._asked.get(node) or []
         if task is None:
@@ -339,12 +339,12 @@ class Tasks:
             if task.id and any(each.id == task.id for each in there):
                 state.report("task.id-twice", "id", f"{task.id!r} is the id of a task that {node} has not answered yet")
             self._machines.asked(node, task, state)
-        there.append(_Asked(node, task, state.wait(seconds, "task.unanswered", "task.open", text)))
+        there.append(_OpenTask(node, task, state.wait(seconds, "task.unanswered", "task.open", text)))
         self._asked[node] = there[-limits.LARGEST :]
         if isinstance(task, v.MigrateVM):
             self._pscom.migrating(task, state)
 
-    def answered(self, node: str, result: v.Result, state: State) -> None:
+    def answered(self, node: str, result: v.Result, state: FastState) -> None:
         """Take a result."""
         there = self._asked.get(node)
         for index, entry in enumerate(result.list):
@@ -363,14 +363,14 @@ class Tasks:
         if asked.task is not None and result.result != v.UNKNOWN:
             self._compare(asked, asked.task, result, state)
 
-    def _unasked(self, node: str, result: v.Result, state: State) -> None:
+    def _unasked(self, node: str, result: v.Result, state: FastState) -> None:
         if result.id and self._answered.get((node, result.id)):
             state.report("result.twice", "id", f"the task {result.id!r} of {node} has its result already")
         else:
             which = f" with the id {result.id!r}" if result.id else ""
             state.report("result.unasked", "", f"{node} has no open task{which} for the result {result.result!r}")
 
-    def _compare(self, asked: _Asked, task: v.Task, result: v.Result, state: State) -> None:
+    def _compare(self, asked: _OpenTask, task: v.Task, result: v.Result, state: FastState) -> None:
         if result.result != RESULTS[type(task)]:
             state.report("result.title", "result", f"{result.result!r} is not a result of {_name(task)!r}")
             return
@@ -391,7 +391,7 @@ def _path(result: v.Result, index: int, key: str) -> str:
     return key if result.result == RESULTS[v.MigrateVM] else f"list[{index}].{key}"
 
 
-def _match(there: list[_Asked], result: v.Result) -> _Asked | None:
+def _match(there: list[_OpenTask], result: v.Result) -> _OpenTask | None:
     """The task of a result: the first one with the strongest ground."""
     for fits in _GROUNDS:
         asked = next((asked for asked in there if fits(asked, result)), None)
@@ -400,7 +400,7 @@ def _match(there: list[_Asked], result: v.Result) -> _Asked | None:
     return None
 
 
-def _is_kind(asked: _Asked, result: v.Result) -> bool:
+def _is_kind(asked: _OpenTask, result: v.Result) -> bool:
     return asked.task is not None and RESULTS[type(asked.task)] == result.result
 
 
@@ -408,11 +408,11 @@ def _is_unknown(result: v.Result) -> bool:
     return result.result == v.UNKNOWN and not result.id
 
 
-def _names_agree(asked: _Asked, result: v.Result) -> bool:
+def _names_agree(asked: _OpenTask, result: v.Result) -> bool:
     return asked.task is not None and not list(_differences(asked.task, result))
 
 
-_GROUNDS: Final[tuple[Callable[[_Asked, v.Result], bool], ...]] = (
+_GROUNDS: Final[tuple[Callable[[_OpenTask, v.Result], bool], ...]] = (
     lambda asked, result: _is_unknown(result) and asked.task is None,
     lambda asked, result: asked.id == result.id and _is_kind(asked, result) and _names_agree(asked, result),
     lambda asked, result: asked.id == result.id and _is_kind(asked, result),
@@ -442,7 +442,7 @@ def _is(name: str, expected: frozenset[str] | None) -> bool:
     return expected is None or name in expected
 
 
-def _compare_names(task: v.Task, result: v.Result, state: State) -> None:
+def _compare_names(task: v.Task, result: v.Result, state: FastState) -> None:
     different = list(_differences(task, result))
     if not different:
         return
@@ -459,7 +459,7 @@ def _compare_names(task: v.Task, result: v.Result, state: State) -> None:
         state.report("result.entries", path, f"expected the machine {names!r}, found {found[index]!r}")
 
 
-# Agents and mmbwmon: an agent starts, is configured, and reports; each request to mmbwmon has one answer.
+# Agents and mmbwmon: an agent starts, is configured, and reports; each request has one answer
 
 
 AGENT_PATIENCE: Final = 60.0
@@ -479,23 +479,23 @@ _WORDS: Final = {
 }
 
 
-class _Request(NamedTuple):
+class _AgentRequest(NamedTuple):
     """A request that has no answer yet."""
 
     message: v.FastMessage
-    waiting: Waiting
+    waiting: OpenRequest
 
 
 class Agents:
     """The agents and mmbwmons of all nodes."""
 
     def __init__(self) -> None:
-        self._started: Memory[str, Waiting] = Memory()
+        self._started: BoundedMemory[str, OpenRequest] = BoundedMemory()
         """The agents that have started and were not configured since."""
-        self._configured: Memory[str, bool] = Memory()
-        self._asked: Memory[tuple[str, type[v.FastMessage]], list[_Request]] = Memory()
+        self._configured: BoundedMemory[str, bool] = BoundedMemory()
+        self._asked: BoundedMemory[tuple[str, type[v.FastMessage]], list[_AgentRequest]] = BoundedMemory()
 
-    def status(self, node: str, message: v.FastMessage, state: State) -> None:
+    def status(self, node: str, message: v.FastMessage, state: FastState) -> None:
         """Take a message from an agent."""
         if not isinstance(message, v.Init):
             self._ordered(node, message, state)
@@ -503,7 +503,7 @@ class Agents:
             text = f"'init agent' for {node}"
             self._started[node] = state.wait(AGENT_PATIENCE, "agent.no-init-agent", "agent.no-init-agent", text)
 
-    def told(self, node: str, message: v.FastMessage, state: State) -> None:
+    def told(self, node: str, message: v.FastMessage, state: FastState) -> None:
         """Take a message to an agent."""
         if not isinstance(message, v.InitAgent):
             self._ordered(node, message, state)
@@ -513,19 +513,19 @@ class Agents:
         if waiting is not None:
             waiting.done = True
 
-    def _ordered(self, node: str, message: v.FastMessage, state: State) -> None:
+    def _ordered(self, node: str, message: v.FastMessage, state: FastState) -> None:
         if self._started.get(node) is not None:
             state.report("agent.order", "", f"{type(message).__name__} comes before {node} was configured")
 
-    def asked(self, node: str, message: v.FastMessage, state: State) -> None:
+    def asked(self, node: str, message: v.FastMessage, state: FastState) -> None:
         """Take a request to mmbwmon."""
         key = node, _ANSWERS[type(message)]
         waiting = state.wait(
             AGENT_PATIENCE, "mmbwmon.unanswered", "mmbwmon.open", f"{_WORDS[type(message)]} of mmbwmon on {node}"
         )
-        self._asked[key] = [*(self._asked.get(key) or []), _Request(message, waiting)][-limits.LARGEST :]
+        self._asked[key] = [*(self._asked.get(key) or []), _AgentRequest(message, waiting)][-limits.LARGEST :]
 
-    def answered(self, node: str, message: v.FastMessage, state: State) -> None:
+    def answered(self, node: str, message: v.FastMessage, state: FastState) -> None:
         """Take an answer of mmbwmon: to the first request that it fits, or to the first one of all."""
         there = self._asked.get((node, type(message)))
         if there is None:
@@ -540,13 +540,13 @@ class Agents:
         request.waiting.done = True
 
 
-def _fits(request: _Request, answer: v.FastMessage) -> bool:
+def _fits(request: _AgentRequest, answer: v.FastMessage) -> bool:
     if isinstance(request.message, v.MmbwmonRequest) and isinstance(answer, v.MmbwmonResponse):
         return sorted(request.message.cores) == sorted(answer.cores)
     return True
 
 
-# Conversation: it checks the messages on all topics of FaST, one by one.
+# The conversation
 
 
 _ROOT: Final = "fast/"
@@ -567,12 +567,12 @@ class Conversation:
     """
 
     def __init__(self, rules: str = "") -> None:
-        self._state = State(rules or CATALOGUE.default)
+        self._state = FastState(rules or CATALOGUE.default)
         self._agents = Agents()
         pscom = Pscom()
-        tasks = Tasks(Machines(), pscom)
+        tasks = Tasks(KnownMachines(), pscom)
         agents = self._agents
-        self._takers: dict[Channel, Callable[[str, Any, State], None]] = {
+        self._takers: dict[Channel, Callable[[str, Any, FastState], None]] = {
             Channel.MIGFRA_TASK: tasks.asked,
             Channel.MIGFRA_RESULT: tasks.answered,
             Channel.AGENT_STATUS: agents.status,

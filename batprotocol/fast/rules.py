@@ -1,7 +1,7 @@
-"""The rules of FaST: mistakes in messages between schedulers, migration frameworks, agents and pscom, with severities.
+"""The rules of FaST, with their severities, and the state of a conversation.
 
 There are two rule sets: `fast-lib` is for conversations in which every program reads with fast-lib, `protocol` for
-those in which the specification's spelling is understood, too. This module must not know of any message.
+those in which the specification's spelling is understood, too.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = [
     "CATALOGUE",
     "LARGEST",
     "RULE_SETS",
-    "Memory",
-    "State",
+    "BoundedMemory",
+    "FastState",
+    "OpenRequest",
     "Violation",
-    "Waiting",
 ]
 
 
@@ -156,7 +156,7 @@ class Violation(AnyViolation, frozen=True):
     RULES: ClassVar[Mapping[str, Rule]] = CATALOGUE.rules
 
 
-# The state that all parts of a conversation share: the clock, the violations so far, and the open requests.
+# The state that all receivers share: the clock, the violations so far, and the open requests
 
 
 LARGEST = 10_000
@@ -166,7 +166,7 @@ Key = TypeVar("Key")
 Thing = TypeVar("Thing")
 
 
-class Memory(Generic[Key, Thing]):
+class BoundedMemory(Generic[Key, Thing]):
     """A dictionary that forgets its oldest entries.
 
     >>> memory: Memory[str, int] = Memory(2)
@@ -202,7 +202,7 @@ class Memory(Generic[Key, Thing]):
         return len(self._things)
 
 
-class Waiting:
+class OpenRequest:
     """An open request, and whether its answer has come.
 
     Attributes:
@@ -225,7 +225,7 @@ class Waiting:
         self.done = False
 
 
-class State:
+class FastState:
     """The clock, the violations, and the open requests.
 
     Args:
@@ -237,7 +237,7 @@ class State:
         self.number = 0
         self.time = 0.0
         self.found: list[Violation] = []
-        self._waiting: list[tuple[float, int, Waiting]] = []
+        self._waiting: list[tuple[float, int, OpenRequest]] = []
         self._order = count()
 
     def report(
@@ -257,9 +257,9 @@ class State:
             place = self.number if number is None else number
             self.found.append(Violation(place, path, rule, severity or usual, text))
 
-    def wait(self, seconds: float, overdue: str, open: str, text: str) -> Waiting:
+    def wait(self, seconds: float, overdue: str, open: str, text: str) -> OpenRequest:
         """Wait for an answer, for this time."""
-        waiting = Waiting(self.number, self.time + seconds, overdue, open, text)
+        waiting = OpenRequest(self.number, self.time + seconds, overdue, open, text)
         heapq.heappush(self._waiting, (waiting.deadline, next(self._order), waiting))
         if len(self._waiting) > 2 * LARGEST:
             self._waiting = [entry for entry in self._waiting if not entry[2].done][-LARGEST:]

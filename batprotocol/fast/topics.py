@@ -1,7 +1,4 @@
-"""Topics as values: `fast/migfra/<hostname>/task` to its parts and back.
-
-It must not know the messages of a topic: `messages` does.
-"""
+"""Topics as values, `fast/migfra/<hostname>/task` to its parts and back, and the table of the messages on them."""
 
 from __future__ import annotations
 
@@ -154,7 +151,7 @@ _CHANNELS: Final[Mapping[tuple[str, ...], Channel]] = {
 """The channels by the levels of their topics that are not names."""
 
 
-# The messages of FaST: one table with the topic, the sender, the receiver and the quality of service of each message.
+# Routes: the topic, the sender, the receiver and the quality of service of each message
 
 
 class Participant(str, Enum):

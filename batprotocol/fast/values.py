@@ -66,7 +66,7 @@ __all__ = [
 ]
 
 
-# The common parts of all values of FaST: the names of their fields on the wire, and their numbers.
+# What all values share: the names of their fields on the wire, and their numbers
 
 
 U8: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**8 - 1)]
@@ -136,7 +136,7 @@ def nested_tuples_into(value: Value, *names: str) -> None:
                 continue
 
 
-# The tasks of the migration framework of a node: one class for each task, and the entries of its list.
+# Tasks of a migration framework, each with the entries of its list
 
 
 class TaskOptions(Part, frozen=True, kw_only=True):
@@ -477,7 +477,7 @@ _NO_MIGRATE_PARAMETER = MigrateParameter()
 _NO_EVACUATE_PARAMETER = EvacuateParameter()
 
 
-# The answers of the migration framework of a node: one result for each task, on `fast/migfra/<hostname>/result`.
+# Results of a migration framework, on `fast/migfra/<hostname>/result`
 
 
 SUCCESS = "success"
@@ -544,8 +544,7 @@ class Result(FastMessage, frozen=True):
         return all(entry.status == SUCCESS for entry in self.list) and self.result != UNKNOWN
 
 
-# The messages to the agent of a node and from it: its start, the performance indicators (KPIs), and mmbwmon, which
-# measures the available memory bandwidth.
+# Agents: their start, the performance indicators (KPIs), and mmbwmon, which measures memory bandwidth
 
 
 class Init(FastMessage, frozen=True):
@@ -702,7 +701,7 @@ class SystemInfo(FastMessage, frozen=True):
         tuples_into(self, "bandwidth")
 
 
-# The messages to pscom, the layer below MPI, and from it, and the messages of applications.
+# pscom, the layer below MPI, and applications
 
 
 SUSPEND: Final = "suspend"

@@ -22,7 +22,7 @@ from batprotocol.errors import DecodeError, PeerGone, PeerSilent, ProtocolError,
 from batprotocol.fast import values as v
 from batprotocol.fast import wire
 from batprotocol.fast.conversation import Conversation, Violation
-from batprotocol.fast.runtime.connection import Broker, Connection, Received, Will, logger
+from batprotocol.fast.runtime.connection import Broker, BrokerConnection, Received, Will, logger
 from batprotocol.fast.topics import QOS, RESULTS, ROUTES, Participant, Topic, route_of, topic_for
 from batprotocol.fast.values import FastMessage
 
@@ -481,7 +481,7 @@ class Cluster:
         self._topics: dict[str, Topic | None] = {}
         self._conversation = None if rules is None else Conversation(rules)
         self._on_violation = on_violation
-        self._connection = Connection(
+        self._connection = BrokerConnection(
             broker,
             subscriptions_of(Participant.SCHEDULER) if rules is None else EVERYTHING,
             self._receive,
@@ -533,7 +533,7 @@ class Cluster:
         self._connection.publish(str(topic), payload, QOS[topic.channel])
 
     def open(self) -> None:
-        """Connect. PeerGone or PeerSilent if that cannot be; see `Connection.open`."""
+        """Connect. PeerGone or PeerSilent if that cannot be; see `BrokerConnection.open`."""
         self._connection.open()
 
     def close(self, timeout: float = 5.0) -> None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_PORTS",
     "Broker",
-    "Connection",
+    "BrokerConnection",
     "Inbox",
     "Received",
     "Will",
@@ -246,7 +246,7 @@ LARGEST: Final = 268_435_455 - 65_600
 PACKET: Final = 2**24
 """Bytes of what brokers may send: four times what is read (`fast.wire`). They drop what is larger."""
 
-_Connection = TypeVar("_Connection", bound="Connection")
+_Connection = TypeVar("_Connection", bound="BrokerConnection")
 
 
 class Received(NamedTuple):
@@ -267,7 +267,7 @@ class Received(NamedTuple):
     number: int
 
 
-class Connection:
+class BrokerConnection:
     """A connection to a broker. Use it in a `with`, which opens and closes it.
 
     Args:

@@ -53,10 +53,10 @@ __all__ = [
     "Hooks",
     "Hypervisors",
     "Luck",
-    "Machine",
     "MigrationFramework",
-    "Refusal",
     "Settings",
+    "TaskRefusal",
+    "VirtualMachine",
     "matching",
     "name_in",
 ]
@@ -174,12 +174,12 @@ CPUMap: TypeAlias = tuple[tuple[int, ...], ...]
 _OPEN: Final = "<name>"
 
 
-class Refusal(Exception):
+class TaskRefusal(Exception):
     """An impossible action; the text is for the details of the node's result. Nothing has changed."""
 
 
 @dataclass(frozen=True)
-class Machine:
+class VirtualMachine:
     """A virtual machine that runs.
 
     Attributes:
@@ -203,7 +203,7 @@ def name_in(xml: str) -> str:
     """
     name, end, _ = xml.partition(_OPEN)[2].partition("</name>")
     if not name or not end:
-        raise Refusal("Could not find vm-name in xml.")
+        raise TaskRefusal("Could not find vm-name in xml.")
     return name
 
 
@@ -224,7 +224,7 @@ def matching(regex: str, names: Iterable[str]) -> tuple[str, ...]:
         pattern = re2.compile(regex, options)
         return tuple(name for name in names if pattern.fullmatch(name))
     except (re2.error, UnicodeError) as error:
-        raise Refusal(f"regex_error: {regex!r} cannot be read as a regular expression") from error
+        raise TaskRefusal(f"regex_error: {regex!r} cannot be read as a regular expression") from error
 
 
 class Hypervisors:
@@ -243,7 +243,7 @@ class Hypervisors:
 
     def __init__(self, hosts: Iterable[str], cores: int = 16) -> None:
         self.cores = cores
-        self._hosts: dict[str, dict[str, Machine]] = {host: {} for host in hosts}
+        self._hosts: dict[str, dict[str, VirtualMachine]] = {host: {} for host in hosts}
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -254,7 +254,7 @@ class Hypervisors:
         """The machines on a host, in the order in which they came there."""
         return tuple(self._hosts[host])
 
-    def machines(self, host: str) -> Mapping[str, Machine]:
+    def machines(self, host: str) -> Mapping[str, VirtualMachine]:
         """The machines on a host by their names."""
         return dict(self._hosts[host])
 
@@ -262,12 +262,12 @@ class Hypervisors:
         """Where a machine is; None if it is nowhere."""
         return next((host for host, machines in self._hosts.items() if name in machines), None)
 
-    def start(self, host: str, machine: Machine) -> None:
+    def start(self, host: str, machine: VirtualMachine) -> None:
         """Let a machine run. Refusal if one of that name runs there, or its map is not one of its virtual CPUs."""
         if not machine.name:
-            raise Refusal("Domain not found: no domain with matching name ''")
+            raise TaskRefusal("Domain not found: no domain with matching name ''")
         if machine.name in self._hosts[host]:
-            raise Refusal(f"Requested operation is not valid: domain '{machine.name}' is already running")
+            raise TaskRefusal(f"Requested operation is not valid: domain '{machine.name}' is already running")
         self._hosts[host][machine.name] = self._pinned(machine, machine.vcpu_map)
 
     def stop(self, host: str, name: str) -> None:
@@ -282,7 +282,7 @@ class Hypervisors:
     def resume(self, host: str, name: str) -> None:
         """Give a machine CPU time again."""
         if not self._machine(host, name).is_suspended:
-            raise Refusal(f"Requested operation is not valid: domain '{name}' is already running")
+            raise TaskRefusal(f"Requested operation is not valid: domain '{name}' is already running")
         self._change(host, name, is_suspended=False)
 
     def repin(self, host: str, name: str, vcpu_map: CPUMap) -> None:
@@ -312,15 +312,15 @@ class Hypervisors:
         """Refusal where a migration cannot be."""
         self._machine(host, name)
         if destination not in self._hosts:
-            raise Refusal(f"unable to connect to server at '{destination}': no such host")
+            raise TaskRefusal(f"unable to connect to server at '{destination}': no such host")
         if destination == host:
-            raise Refusal(f"Attempt to migrate domain '{name}' to the same host {host}")
+            raise TaskRefusal(f"Attempt to migrate domain '{name}' to the same host {host}")
         if swap_with is not None:
             self._machine(destination, swap_with)
         if name in self._hosts[destination] and name != swap_with:
-            raise Refusal(f"operation failed: domain '{name}' already exists on {destination}")
+            raise TaskRefusal(f"operation failed: domain '{name}' already exists on {destination}")
         if swap_with is not None and swap_with in self._hosts[host] and swap_with != name:
-            raise Refusal(f"operation failed: domain '{swap_with}' already exists on {host}")
+            raise TaskRefusal(f"operation failed: domain '{swap_with}' already exists on {host}")
 
     def spread(
         self, host: str, destinations: Sequence[str], *, compact: bool, overbooking: bool
@@ -349,22 +349,22 @@ class Hypervisors:
     def _used(self, host: str) -> int:
         return sum(machine.vcpus for machine in self._hosts[host].values())
 
-    def _machine(self, host: str, name: str) -> Machine:
+    def _machine(self, host: str, name: str) -> VirtualMachine:
         machine = self._hosts[host].get(name)
         if machine is None:
-            raise Refusal(f"Domain not found: no domain with matching name '{name}'")
+            raise TaskRefusal(f"Domain not found: no domain with matching name '{name}'")
         return machine
 
     def _change(self, host: str, name: str, **changes: Any) -> None:
         self._hosts[host][name] = replace(self._machine(host, name), **changes)
 
-    def _pinned(self, machine: Machine, vcpu_map: CPUMap | None) -> Machine:
+    def _pinned(self, machine: VirtualMachine, vcpu_map: CPUMap | None) -> VirtualMachine:
         if vcpu_map is None:
             return replace(machine, vcpu_map=None)
         if len(vcpu_map) != machine.vcpus:
-            raise Refusal(f"invalid argument: {len(vcpu_map)} entries in the vcpu-map for {machine.vcpus} vcpus")
+            raise TaskRefusal(f"invalid argument: {len(vcpu_map)} entries in the vcpu-map for {machine.vcpus} vcpus")
         if any(not cpus or max(cpus) >= self.cores for cpus in vcpu_map):
-            raise Refusal(f"invalid argument: the vcpu-map names a CPU that is not one of {self.cores}")
+            raise TaskRefusal(f"invalid argument: the vcpu-map names a CPU that is not one of {self.cores}")
         return replace(machine, vcpu_map=vcpu_map)
 
 
@@ -488,7 +488,7 @@ class MigrationFramework:
     async def _answer(self, task: Any) -> None:
         try:
             entries = list(_ENTRIES[type(task)](self, task))
-        except Refusal as refusal:
+        except TaskRefusal as refusal:
             self._complain(f"Exception: {refusal}")
             return
         if not entries and not isinstance(task, EvacuateNode):
@@ -511,7 +511,7 @@ class MigrationFramework:
         status, details = SUCCESS, None
         try:
             await entry.work()
-        except Refusal as refusal:
+        except TaskRefusal as refusal:
             status, details = ERROR, str(refusal)
         except _Silence:
             return None
@@ -523,7 +523,7 @@ class MigrationFramework:
         fate = self._luck.draw(deed, name)
         await asyncio.sleep(0 if at_once else fate.seconds)
         if fate.fails:
-            raise Refusal(f"failed to {deed} '{name}': asked for with --fail {deed}")
+            raise TaskRefusal(f"failed to {deed} '{name}': asked for with --fail {deed}")
         act()
         logger.info("%s: task %s: %s %s", self.host, _TASK.get(), deed, name)
         self._changed()
@@ -536,16 +536,16 @@ class MigrationFramework:
         for each in task.vm_configurations:
             try:
                 name = _name(each)
-            except Refusal:
+            except TaskRefusal:
                 name = each.xml or ""  # as the real one calls it
             yield _Entry(name, partial(self._start_one, each), each)
 
     async def _start_one(self, configuration: VMConfiguration) -> None:
         if configuration.transient and configuration.xml is None:
-            raise Refusal("A transient domain needs its xml.")
+            raise TaskRefusal("A transient domain needs its xml.")
         name = _name(configuration)
         vcpu_map = configuration.vcpu_map
-        machine = Machine(name, configuration.vcpus or len(vcpu_map or ()) or 1, vcpu_map)
+        machine = VirtualMachine(name, configuration.vcpus or len(vcpu_map or ()) or 1, vcpu_map)
         await self._deed("start", name, partial(self._hypervisors.start, self.host, machine))
 
     def _stops(self, task: StopVM) -> Iterable[_Entry]:
@@ -558,7 +558,7 @@ class MigrationFramework:
         elif wanted.regex is not None:
             names = matching(wanted.regex, self._hypervisors.names(self.host))
         else:
-            raise Refusal("Neither vm-name or regex is defined in stop task.")
+            raise TaskRefusal("Neither vm-name or regex is defined in stop task.")
         stop = partial(self._hypervisors.stop, self.host)
         for done in await asyncio.gather(
             *(self._deed("stop", name, partial(stop, name), bool(wanted.force)) for name in names),
@@ -599,7 +599,7 @@ class MigrationFramework:
         self, name: str, destination: str | None, parameter: MigrateParameter | EvacuateParameter | None
     ) -> None:
         if destination is None:
-            raise Refusal(f"no destination has enough free cores for '{name}'")
+            raise TaskRefusal(f"no destination has enough free cores for '{name}'")
         swap = getattr(parameter, "swap_with", None)
         other = None if swap is None else swap.vm_name
         self._hypervisors.check_migration(self.host, name, destination, other)
@@ -622,13 +622,13 @@ class MigrationFramework:
             return self._hooks.count(machine)
         number = re.match(r"\s*\+?(\d{1,19})", text)
         if number is None:
-            raise Refusal("pscom-hook-procs is malformed: stoul")
+            raise TaskRefusal("pscom-hook-procs is malformed: stoul")
         return int(number[1])
 
     async def _hook(self, what: str, processes: Mapping[str, int]) -> None:
         asked = [self._hooks.ask(machine, what, count) for machine, count in processes.items() if count]
         if not all(await asyncio.gather(*asked)):
-            raise Refusal("Timeout while waiting for message.")
+            raise TaskRefusal("Timeout while waiting for message.")
 
 
 _ENTRIES: Final[Mapping[type[FastMessage], Callable[[Any, Any], Iterable[_Entry]]]] = {

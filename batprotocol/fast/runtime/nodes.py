@@ -16,7 +16,7 @@ from batprotocol.errors import DecodeError
 from batprotocol.fast import values as v
 from batprotocol.fast import wire
 from batprotocol.fast.runtime.cluster import DEFAULT_BROKER, subscriptions_of
-from batprotocol.fast.runtime.connection import Broker, Connection, Inbox, Received, logger
+from batprotocol.fast.runtime.connection import Broker, BrokerConnection, Inbox, Received, logger
 from batprotocol.fast.runtime.hypervisor import Hypervisors, Luck, MigrationFramework, Settings
 from batprotocol.fast.topics import QOS, Channel, Participant, Topic, route_of
 from batprotocol.fast.values import (
@@ -37,7 +37,7 @@ __all__ = [
     "Agent",
     "Applications",
     "Nodes",
-    "Processes",
+    "PscomProcesses",
     "serve_nodes",
 ]
 
@@ -136,7 +136,7 @@ _Publish = Callable[[str, FastMessage, "int | str | None"], None]
 _Start = Callable[[Coroutine[Any, Any, None]], asyncio.Task[Any]]
 
 
-class Processes:
+class PscomProcesses:
     """The processes of MPI in all machines: pscom in them, and how a migration framework reaches it.
 
     Args:
@@ -283,7 +283,7 @@ async def _serve(
         subscriptions.update(subscriptions_of(who, hosts))
     for who in (Participant.MIGFRA, Participant.PSCOM):  # they know of machines, which may be anywhere
         subscriptions.update({topic: qos for topic, qos in subscriptions_of(who).items() if "/pscom/" in topic})
-    connection = Connection(broker, subscriptions, lambda received: inbox.tell(partial(nodes.take, received)))
+    connection = BrokerConnection(broker, subscriptions, lambda received: inbox.tell(partial(nodes.take, received)))
     nodes.publish_with(connection.publish)
     interrupts.wake = inbox.stop
     try:
@@ -312,7 +312,7 @@ class Nodes:
             str(Channel.MIGFRA_TASK.topic(host))  # what cannot be a name is refused before anything is done
         self._publish: Callable[[str, bytes, int], None] = _nowhere
         luck, start = Luck(settings, "machines"), inbox.start
-        self._processes = Processes(self.hypervisors, settings, luck, self._say, start)
+        self._processes = PscomProcesses(self.hypervisors, settings, luck, self._say, start)
         self._applications = Applications(self.hypervisors, settings, self._say, start)
         self.migration_frameworks = {
             host: MigrationFramework(

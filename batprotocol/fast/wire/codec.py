@@ -23,7 +23,7 @@ from batprotocol.fast.wire.yaml import (
     LARGEST,
     MappingNode,
     Node,
-    Refused,
+    NodeRefused,
     ScalarNode,
     SequenceNode,
     Tree,
@@ -155,7 +155,7 @@ def _decode(which: _Which, payload: bytes, dialect: Reading) -> Any:
         if cls is v.Result:
             return _read_result(node, dialect)
         return cls() if cls in _EMPTY else read_value(cls, node, dialect)
-    except Refused as refused:
+    except NodeRefused as refused:
         raise refused.error() from None
 
 
@@ -172,9 +172,9 @@ def _by_task(channel: Channel) -> Callable[[Node], type[Any]]:
     def which(node: Node) -> type[Any]:
         word = task_word(node)
         if word is None:
-            raise Refused(NO_TASK, node)
+            raise NodeRefused(NO_TASK, node)
         if word not in tasks:
-            raise Refused(f"{UNKNOWN_TASK} as {shown(word)}", node).below(".task")
+            raise NodeRefused(f"{UNKNOWN_TASK} as {shown(word)}", node).below(".task")
         return tasks[word]
 
     return which

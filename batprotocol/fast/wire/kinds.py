@@ -18,7 +18,7 @@ from batprotocol.fast import values as v
 from batprotocol.fast.topics import ROUTES
 from batprotocol.fast.values import on_wire
 from batprotocol.fast.wire import yaml as scalars
-from batprotocol.fast.wire.yaml import Flow, MappingNode, Node, Refused, ScalarNode, SequenceNode, Tree
+from batprotocol.fast.wire.yaml import Flow, MappingNode, Node, NodeRefused, ScalarNode, SequenceNode, Tree
 
 __all__ = [
     "BOOLEAN",
@@ -32,11 +32,11 @@ __all__ = [
     "TEXT",
     "YES_OR_NO",
     "Dialect",
-    "Key",
-    "Kind",
-    "Layout",
     "Reading",
     "Shape",
+    "WireKey",
+    "WireKind",
+    "WireLayout",
     "either",
     "found",
     "joined",
@@ -49,12 +49,12 @@ __all__ = [
 ]
 
 
-class Kind(NamedTuple):
+class WireKind(NamedTuple):
     """What stands below a key.
 
     Attributes:
         name: what people call it.
-        read: the value of a node. `Refused` if it is none.
+        read: the value of a node. `NodeRefused` if it is none.
         write: the tree of a value. `EncodeError` if it is no such value.
     """
 
@@ -63,7 +63,7 @@ class Kind(NamedTuple):
     write: Callable[[Any], Tree]
 
 
-class Layout(NamedTuple):
+class WireLayout(NamedTuple):
     """The two ways in which names with values are written.
 
     Attributes:
@@ -71,8 +71,8 @@ class Layout(NamedTuple):
         as_list: a list with a mapping of one key for each.
     """
 
-    as_mapping: Kind
-    as_list: Kind
+    as_mapping: WireKind
+    as_list: WireKind
 
 
 def found(node: Node) -> str:
@@ -82,8 +82,8 @@ def found(node: Node) -> str:
     return "a list" if isinstance(node, SequenceNode) else "a mapping"
 
 
-def _refuse(expected: str, node: Node) -> Refused:
-    return Refused(f"expected {expected}, found {found(node)}", node)
+def _refuse(expected: str, node: Node) -> NodeRefused:
+    return NodeRefused(f"expected {expected}, found {found(node)}", node)
 
 
 def _cannot(expected: str, value: Any) -> EncodeError:
@@ -109,21 +109,21 @@ def _write_text(value: Any) -> Tree:
     return value
 
 
-TEXT: Final = Kind("text", _read_text, _write_text)
+TEXT: Final = WireKind("text", _read_text, _write_text)
 """Any scalar, but null."""
 
 
-def _scalar(expected: str, parse: Callable[[str], Any], write: Callable[[Any], Tree]) -> Kind:
+def _scalar(expected: str, parse: Callable[[str], Any], write: Callable[[Any], Tree]) -> WireKind:
     def read(node: Node) -> Any:
         value = parse(node.text) if isinstance(node, ScalarNode) and not node.is_null else None
         if value is None:
             raise _refuse(expected, node)
         return value
 
-    return Kind(expected.removeprefix("a "), read, write)
+    return WireKind(expected.removeprefix("a "), read, write)
 
 
-def _boolean_as(true: str, false: str) -> Kind:
+def _boolean_as(true: str, false: str) -> WireKind:
     def write(value: Any) -> Tree:
         if not isinstance(value, bool):
             raise _cannot("a boolean", value)
@@ -142,7 +142,7 @@ def _in_range(value: Any, largest: int) -> int:
     return int(value)
 
 
-def unsigned(largest: int) -> Kind:
+def unsigned(largest: int) -> WireKind:
     """An unsigned number of up to this size."""
 
     def parse(text: str) -> int | None:
@@ -156,7 +156,7 @@ PCI_NUMBER: Final = _scalar(
 )
 
 
-def _real_as(write_finite: Callable[[float], str]) -> Kind:
+def _real_as(write_finite: Callable[[float], str]) -> WireKind:
     def write(value: Any) -> Tree:
         if not isinstance(value, float | int) or isinstance(value, bool):
             raise _cannot("a number", value)
@@ -188,7 +188,7 @@ REAL_EXACT: Final = _real_as(repr)
 # Lists
 
 
-def list_of(item: Kind, *, flexible: bool = False) -> Kind:
+def list_of(item: WireKind, *, flexible: bool = False) -> WireKind:
     """A list.
 
     Args:
@@ -205,7 +205,7 @@ def list_of(item: Kind, *, flexible: bool = False) -> Kind:
         for index, each in enumerate(node.items):
             try:
                 values.append(item.read(each))
-            except Refused as refused:
+            except NodeRefused as refused:
                 raise refused.below(f"[{index}]") from None
         return tuple(values)
 
@@ -220,7 +220,7 @@ def list_of(item: Kind, *, flexible: bool = False) -> Kind:
                 raise EncodeError(error.reason, f"[{index}]{_dotted(error.path)}") from None
         return trees
 
-    return Kind(f"list of {item.name}", read, write)
+    return WireKind(f"list of {item.name}", read, write)
 
 
 def _dotted(path: str) -> str:
@@ -235,13 +235,13 @@ def _write_cpu_map(value: Any) -> Tree:
     return Flow(tuple(tuple(row) for row in value))
 
 
-CPU_MAP: Final = Kind("list of lists of numbers", _ROWS.read, _write_cpu_map)
+CPU_MAP: Final = WireKind("list of lists of numbers", _ROWS.read, _write_cpu_map)
 
 
 # Names with values
 
 
-def _pairs(value: Kind, order: Callable[[Mapping[str, Tree]], Mapping[str, Tree]]) -> Layout:
+def _pairs(value: WireKind, order: Callable[[Mapping[str, Tree]], Mapping[str, Tree]]) -> WireLayout:
     """Names with values, in both ways. Of equal names, the first one counts."""
     name = f"mapping of text to {value.name}"
 
@@ -252,7 +252,7 @@ def _pairs(value: Kind, order: Callable[[Mapping[str, Tree]], Mapping[str, Tree]
         for key, each in node.entries.items():
             try:
                 values[key] = value.read(each)
-            except Refused as refused:
+            except NodeRefused as refused:
                 raise refused.below(f"[{key!r}]") from None
         return values
 
@@ -268,7 +268,7 @@ def _pairs(value: Kind, order: Callable[[Mapping[str, Tree]], Mapping[str, Tree]
                 raise EncodeError(error.reason, f"[{key!r}]") from None
         return trees
 
-    mappings = list_of(Kind(name, read, write))
+    mappings = list_of(WireKind(name, read, write))
 
     def read_list(node: Node) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -277,9 +277,9 @@ def _pairs(value: Kind, order: Callable[[Mapping[str, Tree]], Mapping[str, Tree]
                 values.setdefault(key, each)
         return values
 
-    return Layout(
-        Kind(name, read, lambda mapping: order(write(mapping))),
-        Kind(mappings.name, read_list, lambda mapping: [{key: tree} for key, tree in write(mapping).items()]),
+    return WireLayout(
+        WireKind(name, read, lambda mapping: order(write(mapping))),
+        WireKind(mappings.name, read_list, lambda mapping: [{key: tree} for key, tree in write(mapping).items()]),
     )
 
 
@@ -303,29 +303,29 @@ def _write_duration(value: Any) -> Tree:
 
 PAIRS: Final = _pairs(TEXT, _by_bytes)
 """Names with texts; a mapping of them is sorted by its bytes, as `std::map` is."""
-DURATIONS: Final = _pairs(Kind("seconds", _read_duration, _write_duration), lambda trees: trees)
+DURATIONS: Final = _pairs(WireKind("seconds", _read_duration, _write_duration), lambda trees: trees)
 """How long things took, with six decimals."""
 
 
-def either(first: Layout) -> Kind:
+def either(first: WireLayout) -> WireKind:
     """A kind that reads both ways, and writes the first one."""
 
     def read(node: Node) -> Any:
         return (first.as_mapping if isinstance(node, MappingNode) else first.as_list).read(node)
 
-    return Kind(first.as_mapping.name, read, first.as_mapping.write)
+    return WireKind(first.as_mapping.name, read, first.as_mapping.write)
 
 
-def lenient(kind: Kind, otherwise: Any = None) -> Kind:
+def lenient(kind: WireKind, otherwise: Any = None) -> WireKind:
     """The same, but what cannot be read is None or something else."""
 
     def read(node: Node) -> Any:
         try:
             return kind.read(node)
-        except Refused:
+        except NodeRefused:
             return otherwise
 
-    return Kind(kind.name, read, kind.write)
+    return WireKind(kind.name, read, kind.write)
 
 
 # Which keys each message and each part has, in each dialect: made of the fields of `values`, and of what differs.
@@ -341,7 +341,7 @@ DIALECTS: Final[tuple[Dialect, ...]] = ("fastlib", "specification")
 _OPTIONS: Final = ("concurrent_execution", "time_measurement", "driver")
 
 
-class Key(NamedTuple):
+class WireKey(NamedTuple):
     """A key of a message or part.
 
     Attributes:
@@ -353,7 +353,7 @@ class Key(NamedTuple):
 
     field: str
     names: tuple[str, ...]
-    kind: Kind
+    kind: WireKind
     required: bool
 
 
@@ -368,19 +368,19 @@ class Shape(NamedTuple):
 
     value: type[Any]
     task: str
-    keys: tuple[Key, ...]
+    keys: tuple[WireKey, ...]
 
 
 # What is not as its type says
 
 
-def _layout(layout: Layout) -> Callable[[Reading], Kind]:
+def _layout(layout: WireLayout) -> Callable[[Reading], WireKind]:
     """A mapping to fast-lib, a list in the specification."""
     by_reading = {"fastlib": layout.as_mapping, "specification": layout.as_list, "any": either(layout)}
     return lambda reading: by_reading[reading]
 
 
-def _always(kind: Kind) -> Callable[[Reading], Kind]:
+def _always(kind: WireKind) -> Callable[[Reading], WireKind]:
     return lambda reading: kind
 
 
@@ -388,23 +388,23 @@ def _is_nothing(node: Node) -> bool:
     return not isinstance(node, MappingNode) and not (isinstance(node, ScalarNode) and not node.is_null)
 
 
-def _parameter(cls: type[Any]) -> Callable[[Reading], Kind]:
+def _parameter(cls: type[Any]) -> Callable[[Reading], WireKind]:
     """A part that may be null or a list, and is absent then."""
 
-    def kind(reading: Reading) -> Kind:
+    def kind(reading: Reading) -> WireKind:
         part = part_of(cls, reading)
         return part._replace(read=lambda node: None if _is_nothing(node) else part.read(node))
 
     return kind
 
 
-def _devices(cls: type[Any]) -> Callable[[Reading], Kind]:
+def _devices(cls: type[Any]) -> Callable[[Reading], WireKind]:
     return lambda reading: list_of(part_of(cls, reading), flexible=True)
 
 
 _NAMES_AND_VALUES: Final = _always(either(PAIRS)._replace(write=PAIRS.as_list.write, name=PAIRS.as_list.name))
 
-_SPECIAL: Final[Mapping[tuple[type[Any], str], Callable[[Reading], Kind]]] = {
+_SPECIAL: Final[Mapping[tuple[type[Any], str], Callable[[Reading], WireKind]]] = {
     (v.PCIId, "vendor"): _always(PCI_NUMBER),
     (v.PCIId, "device"): _always(PCI_NUMBER),
     (v.VMConfiguration, "pci_ids"): _devices(v.PCIId),
@@ -483,17 +483,17 @@ def _order(cls: type[Any], reading: Reading) -> list[str]:
     return [name for name in (*early, *middle, *late) if name in names]
 
 
-def _key(cls: type[Any], field: Any, hint: Any, reading: Reading) -> Key:
+def _key(cls: type[Any], field: Any, hint: Any, reading: Reading) -> WireKey:
     own = _KEYS.get((cls, field.name), on_wire(field.name))
     specified = _SPECIFICATION.get((cls, field.name), own)
     names = {"fastlib": (own,), "specification": (specified,), "any": (own, specified)}[reading]
     special = _HOST if field.name == "host" else _SPECIAL.get((cls, field.name))
     kind = special(reading) if special is not None else _kind_of(hint, reading)
     required = field.required or (field.default is not None and (cls, field.name) not in _OPTIONAL)
-    return Key(field.name, tuple(dict.fromkeys(names)), kind, required)
+    return WireKey(field.name, tuple(dict.fromkeys(names)), kind, required)
 
 
-def _kind_of(hint: Any, reading: Reading) -> Kind:
+def _kind_of(hint: Any, reading: Reading) -> WireKind:
     """The kind that is meant by a type."""
     if typing.get_origin(hint) is typing.Annotated:
         return unsigned(_largest(hint.__metadata__[0]))
@@ -518,7 +518,7 @@ def read_value(cls: type[Any], node: Node, reading: Reading) -> Any:
     if cls is v.PCIAddress:
         return _read_address(node)
     if isinstance(node, ScalarNode) and not node.is_null:
-        raise Refused(f"expected a mapping, found {found(node)}", node)
+        raise NodeRefused(f"expected a mapping, found {found(node)}", node)
     entries = node.entries if isinstance(node, MappingNode) else {}
     fields = {}
     for key in shape_of(cls, reading).keys:
@@ -526,18 +526,18 @@ def read_value(cls: type[Any], node: Node, reading: Reading) -> Any:
             if name in entries:
                 try:
                     fields[key.field] = key.kind.read(entries[name])
-                except Refused as refused:
+                except NodeRefused as refused:
                     raise refused.below(f".{name}") from None
                 break
         else:
             if key.required:
-                raise Refused(_missing(cls, key, entries), node)
+                raise NodeRefused(_missing(cls, key, entries), node)
     if cls is v.Quit:  # fast-lib writes its options below `list`, and reads them beside it
         fields["list"] = (read_value(v.TaskOptions, node, reading),)
     return cls(**fields)
 
 
-def _missing(cls: type[Any], key: Key, entries: Mapping[str, Node]) -> str:
+def _missing(cls: type[Any], key: WireKey, entries: Mapping[str, Node]) -> str:
     """Why a key that must be there is not, with a hint for who wrote it as the other dialect does."""
     for dialect in DIALECTS:
         for other in shape_of(cls, dialect).keys:
@@ -571,7 +571,7 @@ def joined(step: str, path: str) -> str:
     return f"{step}{'.' if path and not path.startswith('[') else ''}{path}"
 
 
-def part_of(cls: type[Any], reading: Reading) -> Kind:
+def part_of(cls: type[Any], reading: Reading) -> WireKind:
     """A part, as what stands below a key or in a list. One that says nothing is written as null."""
     dialect: Dialect = "specification" if reading == "specification" else "fastlib"
 
@@ -581,7 +581,7 @@ def part_of(cls: type[Any], reading: Reading) -> Kind:
     def write(value: Any) -> Tree:
         return write_value(value, cls, dialect) or None
 
-    return Kind(cls.__name__, read, write)
+    return WireKind(cls.__name__, read, write)
 
 
 # The address of a PCI device, as fast-lib reads it below `devs`; what it writes below `dev` nothing reads
@@ -590,13 +590,13 @@ def part_of(cls: type[Any], reading: Reading) -> Kind:
 def _read_address(node: Node) -> v.PCIAddress:
     entries = node.entries if isinstance(node, MappingNode) else {}
     if "pci-addr" not in entries:
-        raise Refused("the key 'pci-addr' is missing", node)
+        raise NodeRefused("the key 'pci-addr' is missing", node)
     try:
         text = TEXT.read(entries["pci-addr"])
         numbers = scalars.pci_address(text)
         if numbers is None:
-            raise Refused(f"expected an address such as 0000:82:00.1, found {shown(text)}", entries["pci-addr"])
-    except Refused as refused:
+            raise NodeRefused(f"expected an address such as 0000:82:00.1, found {shown(text)}", entries["pci-addr"])
+    except NodeRefused as refused:
         raise refused.below(".pci-addr") from None
     domain, bus, device, funct = numbers
     return v.PCIAddress(bus, device, funct, domain)

@@ -22,7 +22,7 @@ __all__ = [
     "Flow",
     "MappingNode",
     "Node",
-    "Refused",
+    "NodeRefused",
     "ScalarNode",
     "SequenceNode",
     "Tree",
@@ -178,7 +178,7 @@ _END: Final = re.compile("[\0\x04]")
 _PRIVATE: Final = range(0xE000, 0xF900)
 
 
-class Refused(Exception):
+class NodeRefused(Exception):
     """Something in the tree is not what it should be. It becomes a `DecodeError` where the whole path is known.
 
     Attributes:
@@ -193,7 +193,7 @@ class Refused(Exception):
         self.node = node
         self.path: list[str] = []
 
-    def below(self, step: str) -> Refused:
+    def below(self, step: str) -> NodeRefused:
         """The same, seen from one level above."""
         self.path.append(step)
         return self
