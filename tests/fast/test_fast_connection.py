@@ -80,8 +80,8 @@ def test_nothing_is_lost_when_the_connection_is_closed_at_once(mosquitto: Mosqui
 def test_nothing_is_lost_when_the_process_ends_without_closing(mosquitto: Mosquitto, end: str) -> None:
     code = f"""
 import sys
-from batprotocol.fast.runtime.connection import Connection
-connection = Connection({mosquitto.address!r}, {{}}, print)
+from batprotocol.fast.runtime.connection import BrokerConnection
+connection = BrokerConnection({mosquitto.address!r}, {{}}, print)
 connection.open()
 for number in range(50):
     connection.publish("end", b"%d" % number, 2)
@@ -217,8 +217,8 @@ def test_the_last_will_is_said_when_the_connection_is_lost_only(mosquitto: Mosqu
     code = f"""
 import os
 from batprotocol.fast import Will
-from batprotocol.fast.runtime.connection import Connection
-with Connection({mosquitto.address!r}, {{}}, print, will=Will("will", b"lost")):
+from batprotocol.fast.runtime.connection import BrokerConnection
+with BrokerConnection({mosquitto.address!r}, {{}}, print, will=Will("will", b"lost")):
     os._exit(0)
 """
     heard = Heard()

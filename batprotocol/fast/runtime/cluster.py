@@ -1,7 +1,4 @@
-"""A cluster that speaks FaST, as its scheduler sees it: nodes that take tasks, and the messages to the scheduler.
-
-It puts together connection, wire and calls. It must not know of decisions.
-"""
+"""A cluster that speaks FaST, as its scheduler sees it: nodes that take tasks, and the messages to the scheduler."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ __all__ = [
 ]
 
 
-# Tasks that wait for their results: the task of each answer, the answers so far, and the missing ones.
+# Tasks that wait for their results: the task of each answer, the answers so far, and the missing ones
 
 
 REMEMBERED: Final = 100_000
@@ -219,7 +216,7 @@ def _remember(memory: dict[Any, Any], key: Hashable, value: object) -> None:
         del memory[next(iter(memory))]
 
 
-# The key that an answer is recognized by: the id, the cores, or its kind alone
+# The key that an answer is recognised by: the id, the cores, or its kind alone
 
 
 def _key_of_task(host: str, task: v.FastMessage) -> tuple[Any, ...]:
@@ -267,7 +264,7 @@ def _words(task: v.FastMessage) -> str:
     return f"{route_of(task).task}{f' {id}' if id is not None else ''}"
 
 
-# A node for its scheduler: a method for each task, which returns the future result.
+# Nodes: a method for each task, which returns the future result
 
 
 class Sender(Protocol):

@@ -3,8 +3,6 @@
 Only one thread uses paho-mqtt. It connects, connects again when the connection is lost, and takes the messages to
 publish from a queue. So no lock is held while paho works, and the number of unconfirmed messages is limited: paho sends
 all waiting messages when it connects again, and brokers disconnect clients that send too many at once.
-
-It must not know the content of payloads.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ __all__ = [
 ]
 
 
-# Where an MQTT broker is, and how one gets in: the address that commands and programs are given. It opens nothing.
+# The address of a broker, as commands and programs are given it
 
 
 DEFAULT_PORTS = {"mqtt": 1883, "mqtts": 8883}
@@ -136,7 +134,7 @@ class Will:
     qos: int = 1
 
 
-# Calls from the thread of a connection to an event loop of asyncio, and the coroutines that they return.
+# The inbox: calls from the thread of a connection to an event loop of asyncio
 
 
 AT_ONCE: Final = 100

@@ -1,7 +1,8 @@
-"""How nodes to test with behave: how long things take, how often they fail or are never answered, and what they use.
+"""Nodes to test schedulers with: their virtual machines, and the migration framework that answers tasks.
 
-Chance depends on the seed and on what is done, and not on when: the same tasks meet the same luck. It must not know
-what a task is.
+`Settings` say how long actions take, and how often they fail or are never answered. Chance depends on the seed and on
+the action, and not on the time: the same tasks meet the same luck. The answers are those of the real framework, as
+measured.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ class Fate:
     is_silent: bool
 
 
-# Hypervisors in memory: the virtual machines of each host, their states, and the reasons to refuse an action.
+# Hypervisors in memory
 
 
 CPUMap: TypeAlias = tuple[tuple[int, ...], ...]
@@ -368,7 +369,7 @@ class Hypervisors:
         return replace(machine, vcpu_map=vcpu_map)
 
 
-# The migration framework of a node: it takes tasks and returns results, as measurements of the real one show.
+# The migration framework
 
 
 logger = logging.getLogger("batprotocol.fast.nodes")
