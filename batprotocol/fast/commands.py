@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import queue
+import sys
+import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import ExitStack
+from datetime import datetime
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -12,9 +20,16 @@ from batprotocol.cli.completing import completions
 from batprotocol.cli.families import Family
 from batprotocol.cli.parameters import expect_unicode, message_files, seconds, unknown
 from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.errors import DecodeError, PeerGone, TaskFailed
+from batprotocol.fast.topics import QOS, RESULTS, Topic
+from batprotocol.fast.values import FastMessage
 
 if TYPE_CHECKING:
-    from batprotocol.fast.runtime.connection import Broker
+    from batprotocol.fast.conversation import Conversation
+    from batprotocol.fast.recording import Recorded
+    from batprotocol.fast.runtime.connection import Broker, Received
+    from batprotocol.fast.runtime.nodes import Nodes
 
 
 # The address of the broker
@@ -175,12 +190,10 @@ def node(hosts: tuple[str, ...], verbose: bool, **options: Any) -> None:
       batproto fast node node-a node-b
       batproto fast node node-{01..50} --start-time 0.5-2 --fail start:0.05 --fail migrate:0.1 --seed 7
     """
-    from batprotocol.fast import _live as work
-
     times = {deed: options.pop(f"{deed}_time") for deed in DEEDS}
     broker = _broker(options)
     given = {deed: time for deed, time in times.items() if time is not None}
-    work.node(hosts, broker, verbose, times=given, **options)
+    _run_nodes(hosts, broker, verbose, times=given, **options)
 
 
 # batproto fast watch
@@ -246,10 +259,8 @@ def watch(context: click.Context, /, **options: Any) -> None:
       batproto fast watch --broker head:1883 -o run.jsonl
       batproto fast watch --topic 'fast/migfra/node-a/#' --message StartVM --message Result
     """
-    from batprotocol.fast import _live as work
-
     broker = _broker(options)
-    context.exit(work.watch(broker, **options))
+    context.exit(_watch_broker(broker, **options))
 
 
 # batproto fast send
@@ -284,16 +295,192 @@ def send(
       batproto fast send fast/migfra/node-a/task '{task: start vm, vm-configurations: [{vm-name: vm1}]}'
       batproto fast send fast/migfra/node-a/task -f task.yaml --wait 60
     """
-    from batprotocol.fast import _live as work
-
     if (payload is None) == (file is None):
         raise click.UsageError("give either PAYLOAD or --file")
     broker = _broker(options)
-    work.send(broker, topic, file.read() if payload is None else payload.encode(), as_is, qos, wait)
+    _send_message(broker, topic, file.read() if payload is None else payload.encode(), as_is, qos, wait)
 
 
-LIVE = (node, watch, send)
-"""The commands."""
+# The work of these commands
+
+
+def _run_nodes(hosts: tuple[str, ...], broker: Broker, verbose: bool, **settings: Any) -> None:
+    """Run nodes until they have quit or a signal comes."""
+    from batprotocol.fast.runtime.hypervisor import Settings
+    from batprotocol.fast.runtime.nodes import serve_nodes
+
+    logging.basicConfig(format="batproto: %(message)s", level=logging.INFO if verbose else logging.WARNING)
+
+    def tell(nodes: Nodes) -> None:
+        count = number_of(len(nodes.agents), "node")
+        print(f"batproto: {count} at the broker {broker}: {' '.join(hosts)}", file=sys.stderr, flush=True)
+
+    serve_nodes(hosts, broker, Settings(**settings), on_ready=tell)
+
+
+# One message to a broker
+
+
+def _send_message(broker: Broker, topic: str, payload: bytes, as_is: bool, qos: int | None, wait: float | None) -> None:
+    """Send a payload to a topic, and if it is a task, optionally wait for its result."""
+    from batprotocol.fast import wire
+    from batprotocol.fast.runtime.cluster import Cluster
+
+    known = None if as_is else Topic.parse(topic)
+    message = None if known is None else wire.decode(payload, known, dialect="any")
+    if wait is None:
+        _publish(broker, topic, payload, qos if qos is not None else QOS[known.channel] if known else 2)
+        return
+    if known is None or message is None or type(message) not in RESULTS:
+        raise click.UsageError("only a task of a migration framework has a result to wait for")
+    with Cluster(broker) as cluster:
+        try:
+            result = cluster.call(known.name, message, wait).result()
+        except TaskFailed as error:
+            print(f"batproto: {error}", file=sys.stderr)
+            result = error.result
+    Output().json(wire.to_json(result))
+    if not result.is_success:
+        raise click.exceptions.Exit(1)
+
+
+def _publish(broker: Broker, topic: str, payload: bytes, qos: int) -> None:
+    from batprotocol.fast.runtime.connection import BrokerConnection
+
+    with BrokerConnection(broker, {}, lambda received: None) as connection:
+        connection.publish(topic, payload, qos)
+        if not connection.flush():
+            raise PeerGone(f"the broker at {broker} has not taken the message")
+        if connection.refusal:
+            raise PeerGone(f"the broker at {broker} does not take the message: {connection.refusal}")
+
+
+# The messages of a broker, shown and recorded
+
+
+IN_ORDER = 1
+"""The quality of service of the subscription: with 2, a message of quality 1 overtakes an earlier one of quality 2."""
+
+TICK = 0.2
+"""Seconds between two checks for signals."""
+
+
+def _watch_broker(
+    broker: Broker,
+    *,
+    topics: tuple[str, ...],
+    messages: frozenset[str],
+    record: str | None,
+    check: bool,
+    json_lines: bool,
+    count: int | None,
+    quiet: bool,
+) -> int:
+    """Show messages until a signal comes, or until `count` messages have come. Return the exit status."""
+    from batprotocol._util.signals import Interrupts
+    from batprotocol.fast.conversation import Conversation
+    from batprotocol.fast.recording import Recorded
+    from batprotocol.fast.runtime.connection import BrokerConnection
+
+    output = Output()
+    heard: queue.Queue[Recorded] = queue.Queue()
+
+    def receive(received: Received) -> None:
+        heard.put(
+            Recorded(received.topic, received.payload, time.time(), received.qos, received.retained, received.number)
+        )
+
+    with ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
+        file = None if record is None else stack.enter_context(open(record, "x", encoding="utf-8"))
+        stack.enter_context(BrokerConnection(broker, dict.fromkeys(topics, IN_ORDER), receive))
+        print(f"batproto: watching {' '.join(topics)} at {broker}", file=sys.stderr, flush=True)
+        show = _Show(output, messages, file, Conversation() if check else None, json_lines, quiet)
+        seen = 0
+        while count is None or seen < count:
+            interrupts.check()
+            try:
+                show.take(heard.get(timeout=TICK))
+                seen += 1
+            except queue.Empty:
+                show.wait(time.time())
+    return int(output.failed)
+
+
+class _Show(NamedTuple):
+    """The output of each message."""
+
+    output: Output
+    messages: frozenset[str]
+    file: TextIOWrapper | None
+    conversation: Conversation | None
+    json_lines: bool
+    quiet: bool
+
+    def take(self, recorded: Recorded) -> None:
+        from batprotocol._util.files import naming
+        from batprotocol.fast.recording import write_line
+
+        if self.file is not None:
+            with naming(self.file.name):
+                self.file.write(write_line(recorded) + "\n")
+                self.file.flush()
+        if not self.quiet:
+            self._print(recorded, _read(recorded))
+        if self.conversation is not None:
+            for violation in self.conversation.feed(
+                recorded.topic, recorded.payload, recorded.time, retain=recorded.retain
+            ):
+                self.output.error(recorded.topic, str(violation))
+
+    def wait(self, now: float) -> None:
+        """Report the answers that are overdue, if no message has come until now."""
+        if self.conversation is not None:
+            for violation in self.conversation.wait(now):
+                self.output.error("too late", str(violation))
+
+    def _print(self, recorded: Recorded, message: FastMessage | DecodeError | None) -> None:
+        from batprotocol.fast.wire.codec import tree_of
+
+        if self.messages and type(message).__name__ not in self.messages:
+            return
+        if self.json_lines:
+            self.output.json(_json(recorded, message))
+            return
+        clock = datetime.fromtimestamp(recorded.time).strftime("%H:%M:%S.%f")[:-3]
+        line: list[Piece] = [("detail", f"{clock} "), ("file", printable(recorded.topic)), ("", " ")]
+        if isinstance(message, FastMessage):
+            fields = tree_of(message)
+            line += [("event", fields.pop("message")), ("", f" {printable(json.dumps(fields, ensure_ascii=False))}")]
+        else:
+            text = recorded.payload.decode("utf-8", "backslashreplace")
+            line += [("string", printable(text[:200]))]
+        self.output.line(*line)
+        if isinstance(message, DecodeError):
+            self.output.remark(recorded.topic, str(message))
+
+
+def _read(recorded: Recorded) -> FastMessage | DecodeError | None:
+    """The message, the error if the payload is not one, or None if the topic is not of FaST."""
+    from batprotocol.fast import wire
+
+    topic = Topic.find(recorded.topic)
+    if topic is None:
+        return None
+    try:
+        return wire.decode(recorded.payload, topic, dialect="any")
+    except DecodeError as error:
+        return error
+
+
+def _json(recorded: Recorded, message: FastMessage | DecodeError | None) -> str:
+    from batprotocol.fast.wire.codec import tree_of
+
+    found = {"time": round(recorded.time, 6), "topic": recorded.topic, "qos": recorded.qos}
+    if isinstance(message, FastMessage):
+        return json.dumps({**found, **tree_of(message)}, ensure_ascii=False)
+    error = {"error": str(message)} if message is not None else {}
+    return json.dumps({**found, "payload": recorded.payload.decode("utf-8", "backslashreplace"), **error})
 
 
 # batproto fast, and check
@@ -314,7 +501,7 @@ def fast() -> None:
     """Exchange messages with FaST's schedulers, nodes and agents over MQTT, and check recordings."""
 
 
-for _command in LIVE:
+for _command in (node, watch, send):
     fast.add_command(_command)
 
 

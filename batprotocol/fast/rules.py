@@ -169,7 +169,7 @@ Thing = TypeVar("Thing")
 class BoundedMemory(Generic[Key, Thing]):
     """A dictionary that forgets its oldest entries.
 
-    >>> memory: Memory[str, int] = Memory(2)
+    >>> memory: BoundedMemory[str, int] = BoundedMemory(2)
     >>> memory["a"], memory["b"], memory["c"] = 1, 2, 3
     >>> memory.get("a"), memory.get("c")
     (None, 3)

@@ -236,7 +236,7 @@ class Hypervisors:
         cores: how many cores each of them has.
 
     >>> hypervisors = Hypervisors(["node-a", "node-b"])
-    >>> hypervisors.start("node-a", Machine("vm1"))
+    >>> hypervisors.start("node-a", VirtualMachine("vm1"))
     >>> hypervisors.migrate("node-a", "vm1", "node-b")
     >>> hypervisors.names("node-a"), hypervisors.names("node-b")
     ((), ('vm1',))

@@ -1,7 +1,4 @@
-"""The agent of a node, which reports indicators, and mmbwmon, which measures the memory bandwidth that is left.
-
-It must not know of MQTT, only of what it is given to publish with.
-"""
+"""The other programs of nodes to test with (agent, mmbwmon, pscom, applications), and all nodes at a broker."""
 
 from __future__ import annotations
 
@@ -126,7 +123,7 @@ class Agent:
             self._publish(v.MmbwmonResponse(message.cores, self.available_bandwidth))
 
 
-# The processes in the machines: MPI processes, whose layer pscom closes its connections on request, and applications.
+# The processes in the machines: MPI, whose layer pscom closes its connections on request, and applications
 
 
 PATIENCE: Final = 10.0
@@ -242,7 +239,7 @@ class Applications:
             self._publish(job_id, ApplicationKPIs(job_id, kpis), None)
 
 
-# Nodes at a broker: each message goes to its receiver, and the messages of the nodes are published.
+# Nodes at a broker: each message goes to its receiver, and their messages are published
 
 
 def serve_nodes(

@@ -1,6 +1,6 @@
 """FastScheduler, the base class of schedulers for FaST: a method for each message, and nodes that take tasks.
 
-It must not know of brokers or threads: `run` calls the methods, and tests may do so as well.
+`run` makes a program of a scheduler, from its connection to its end. Tests may call the methods as well.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def method_for(message: FastMessage) -> str:
     return METHODS[type(message)]
 
 
-# `run`: a scheduler for FaST as a program, from its connection to its end.
+# A scheduler as a program
 
 
 def run(

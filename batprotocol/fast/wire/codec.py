@@ -1,7 +1,7 @@
-"""The codec: a payload and its topic -> a message, and back.
+"""The codec: a payload and its topic to a message, and back.
 
 In its dialect, the codec accepts and refuses the same payloads as fast-lib; the specification's dialect has the same
-rules with its own words. It must not know of MQTT.
+rules with its own words.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _known(dialect: str, known: tuple[str, ...]) -> None:
         raise ValueError(f"there is no dialect {dialect!r}, only {', '.join(map(repr, known))}")
 
 
-# Which message it is
+# The choice of the message
 
 _Which: TypeAlias = "type[Any] | Callable[[Node], type[Any]]"
 
@@ -249,7 +249,7 @@ def _speaks_words(cls: type[Any], dialect: Reading) -> bool:
     return cls is v.PscomResponse or (cls is v.PscomRequest and dialect == "fastlib")
 
 
-# Payloads without a known topic: the message that they could be, by their keys. For files, and for people.
+# Payloads without a known topic: the message that they could be, by their keys
 
 
 _BY_TASK: Final = {route.task: route.message for route in ROUTES if route.task}
@@ -295,7 +295,7 @@ def _class_of(payload: bytes) -> type[Any]:
     return found
 
 
-# Messages as JSON, for debugging: the keys of fast-lib, and the name of the class in `message`.
+# Messages as JSON: the keys of fast-lib, and the name of the class in `message`
 
 
 LARGEST_JSON: Final = 2**24

@@ -1,6 +1,7 @@
-"""The kinds of what stands below a key: how each is read from a node, and written as a tree.
+"""The keys of messages and parts in each dialect, and the kinds of what stands below a key.
 
-They are fast-lib's and the specification's; `shapes` says which key has which. It must not know of any message.
+A kind reads a node of a tree, and writes a tree. The shapes are made of the fields of `values`, and of the facts that
+their types do not have.
 """
 
 from __future__ import annotations
@@ -328,7 +329,7 @@ def lenient(kind: WireKind, otherwise: Any = None) -> WireKind:
     return WireKind(kind.name, read, kind.write)
 
 
-# Which keys each message and each part has, in each dialect: made of the fields of `values`, and of what differs.
+# Keys of messages and parts
 
 
 Dialect: TypeAlias = Literal["fastlib", "specification"]
@@ -371,7 +372,7 @@ class Shape(NamedTuple):
     keys: tuple[WireKey, ...]
 
 
-# What is not as its type says
+# Facts that types do not have
 
 
 def _layout(layout: WireLayout) -> Callable[[Reading], WireKind]:

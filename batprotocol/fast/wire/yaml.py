@@ -1,7 +1,4 @@
-"""The values of scalars: the rules by which yaml-cpp, as fast-lib uses it, reads texts as booleans and numbers.
-
-A quoted scalar is read as a plain one. It must not know of nodes.
-"""
+"""YAML of FaST: scalars as yaml-cpp reads them, the text of a payload as a tree of nodes, and a tree as text."""
 
 from __future__ import annotations
 
@@ -148,7 +145,7 @@ def _number(digits: str) -> int:
     return int(digits, 8) if digits.startswith("0") else int(digits)
 
 
-# A payload's text -> a tree of nodes, each with its line and column. libyaml, of PyYAML, does the parsing.
+# Reading: a tree of nodes, each with its line and column. libyaml, of PyYAML, does the parsing
 
 
 try:
@@ -379,7 +376,7 @@ def _fault(event: Any, reason: str) -> DecodeError:
     return DecodeError(reason, line=mark.line + 1, column=mark.column + 1)
 
 
-# A tree -> the text that yaml-cpp 0.5.3 writes for it, byte for byte, but for what nothing reads again.
+# Writing: the text that yaml-cpp 0.5.3 writes, byte for byte, but for what nothing reads again
 
 
 LONGEST_KEY: Final = 1000
@@ -475,7 +472,7 @@ def _inline(value: Tree) -> str:
     return scalar(value)
 
 
-# The payloads that are not YAML: the bare words between the migration framework and pscom.
+# Payloads that are not YAML: the bare words between the migration framework and pscom
 
 
 _AROUND: Final = " \t\r\n\0"
