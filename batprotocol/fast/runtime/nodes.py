@@ -40,7 +40,7 @@ __all__ = [
 
 
 LEAST_BANDWIDTH: Final = 0.33
-"""What is always left, by the specification."""
+"""The share that is always left, by the specification."""
 
 
 class Agent:
