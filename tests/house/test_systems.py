@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from batprotocol._util.engines import Child
-from batprotocol._util.systems import kill_with_children, lacking, refusal
+from batprotocol._util.requirements import kill_with_children, lacking, refusal
 from batprotocol.campaigns.managers.local import LocalProcesses
-from batprotocol.campaigns.store.engine import Database
+from batprotocol.campaigns.store._engine import Database
 from batprotocol.errors import ClusterError, InputError, ProtocolError, StoreError, SystemLacks
 from batprotocol.legacy.text.runtime import UnixLine
 from batprotocol.sites.slurm.client import SlurmRest

@@ -25,7 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.errors import EncodeError, PackageMissing, PeerGone, PeerSilent, ProtocolError, shown
 
 if TYPE_CHECKING:

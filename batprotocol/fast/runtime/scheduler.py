@@ -12,8 +12,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from batprotocol._util.methods import expect_known, expect_method, is_computed
 from batprotocol._util.signals import Interrupts
+from batprotocol._util.user_code import expect_known, expect_method, is_computed
 from batprotocol.errors import DecodeError, SchedulerError, shown
 from batprotocol.fast.conversation import Violation
 from batprotocol.fast.runtime.cluster import DEFAULT_BROKER, Call, Cluster, Heard, Node, Sender
