@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import msgspec
 
-from batprotocol.model.fields import OptionalTupleOf, TupleOf
-from batprotocol.model.value import Value, tuples_into
+from batprotocol.model.value import OptionalTupleOf, TupleOf, Value, tuples_into
 
 __all__ = [
     "ALLOWED",

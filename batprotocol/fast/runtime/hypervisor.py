@@ -19,7 +19,7 @@ from functools import partial
 from random import Random
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.errors import DecodeError, PackageMissing
 from batprotocol.fast import wire
 from batprotocol.fast.topics import RESULTS, Channel

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.errors import DecodeError, EncodeError, PackageMissing, shown
 from batprotocol.fast import values as v
 
