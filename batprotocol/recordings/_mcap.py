@@ -20,7 +20,7 @@ from batprotocol.edc.recording.mcap import MESSAGE, PROFILE, RECORD, TOPICS
 from batprotocol.errors import CaptureError, PackageMissing, printable
 from batprotocol.model import Direction
 from batprotocol.recordings.entries import Entry
-from batprotocol.recordings.sources import NOT_FINISHED, counted
+from batprotocol.recordings.names import NOT_FINISHED, counted
 
 try:
     import lz4.frame

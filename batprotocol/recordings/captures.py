@@ -28,7 +28,7 @@ from batprotocol.model import Direction
 from batprotocol.recordings import sources
 from batprotocol.recordings._archives import CUT
 from batprotocol.recordings.entries import Entry
-from batprotocol.recordings.sources import SIDES, counted
+from batprotocol.recordings.names import SIDES, counted
 from batprotocol.recordings.states import RunState, messages_in, state_at
 from batprotocol.recordings.statistics import CapturedJob, jobs_of
 

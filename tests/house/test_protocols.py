@@ -16,7 +16,7 @@ from batprotocol.conversation import CATALOGUE, RULES
 from batprotocol.conversation import Violation as Todays
 from batprotocol.fast.conversation import CATALOGUE as FAST
 from batprotocol.legacy.conversation import CATALOGUE as OLD
-from batprotocol.recordings.sources import MessagePlace
+from batprotocol.recordings.names import MessagePlace
 from batprotocol.schemas.commands import rules
 from batprotocol.wire.commands import check, dump
 from batprotocol.wire.commands.selection import Selection

@@ -27,8 +27,8 @@ from batprotocol.recordings.comparison import ignored_differences
 from batprotocol.recordings.exports import events_of, write_events_csv, write_jobs_csv
 from batprotocol.recordings.states import messages_in, state_at
 from batprotocol.recordings.statistics import CapturedJob, jobs_of
-from batprotocol.recordings.timeline._packing import facts, packed
-from batprotocol.recordings.timeline._sources import read_conversation
+from batprotocol.recordings.timeline.packing import facts, packed
+from batprotocol.recordings.timeline.sources import read_conversation
 
 pytestmark = pytest.mark.once
 

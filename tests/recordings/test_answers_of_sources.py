@@ -12,7 +12,8 @@ import pytest
 
 from batprotocol.errors import CaptureError
 from batprotocol.recordings import sources
-from batprotocol.recordings.sources import Found, MessagePlace, counted, jobs_file, place_of
+from batprotocol.recordings.names import MessagePlace, counted, place_of
+from batprotocol.recordings.sources import Found, jobs_file
 
 pytestmark = pytest.mark.once
 

@@ -12,8 +12,8 @@ from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.recordings.timeline import Messages, OffDuty, Series, Timeline, TimelineData, TimelineJob
 from batprotocol.recordings.timeline._figures import COLOURINGS, Colouring
-from batprotocol.recordings.timeline._packing import all_series, facts, packed, size, state_number
-from batprotocol.recordings.timeline._sources import read_table, read_tables
+from batprotocol.recordings.timeline.packing import all_series, facts, packed, size, state_number
+from batprotocol.recordings.timeline.sources import read_table, read_tables
 from batprotocol.recordings.timeline.timelines import kind_of
 
 pytestmark = pytest.mark.once

@@ -12,7 +12,7 @@ from batprotocol.model import Direction, FinalJobState
 from batprotocol.recordings import Entry
 from batprotocol.recordings._traces import Notes, trace
 from batprotocol.recordings.statistics import CapturedJob, jobs_of
-from batprotocol.recordings.timeline._sources import read_conversation
+from batprotocol.recordings.timeline.sources import read_conversation
 
 pytestmark = pytest.mark.once
 B2E, E2B = Direction.BATSIM_TO_EDC, Direction.EDC_TO_BATSIM

@@ -31,8 +31,8 @@ from batprotocol.recordings.timeline import (
     TimelineJob,
     timeline,
 )
-from batprotocol.recordings.timeline._packing import packed
-from batprotocol.recordings.timeline._values import DutyState, Switches, free_hosts, waiting_jobs
+from batprotocol.recordings.timeline.packing import packed
+from batprotocol.recordings.timeline.values import DutyState, Switches, free_hosts, waiting_jobs
 
 WITHOUT_ENGINE = True
 
@@ -352,7 +352,7 @@ def test_what_lies_beside_a_table(tmp_path: Path) -> None:
 
 def test_the_user_may_be_in_the_data_of_a_job() -> None:
     from batprotocol import Job, JobSubmittedEvent, Message
-    from batprotocol.recordings.timeline._sources import read_conversation
+    from batprotocol.recordings.timeline.sources import read_conversation
 
     def submitted(number: int, extra: str | None) -> JobSubmittedEvent:
         job = Job(resource_request=1, profile_id="w0!p", extra_data=extra)

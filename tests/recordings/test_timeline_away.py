@@ -16,7 +16,7 @@ from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies import named
 from batprotocol.recordings.timeline import TimelineData, TimelineJob, timeline
 from batprotocol.recordings.timeline._sharing import links_of
-from batprotocol.recordings.timeline._values import OffDuty, absences_of
+from batprotocol.recordings.timeline.values import OffDuty, absences_of
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
 from batprotocol.workloads.host_events import HostChange, HostEvent, HostStates, Window
 
@@ -117,7 +117,7 @@ def test_hosts_that_do_not_exist_are_not_drawn() -> None:
 
 
 def test_reserved_hosts_are_free() -> None:
-    from batprotocol.recordings.timeline._packing import all_series
+    from batprotocol.recordings.timeline.packing import all_series
 
     off = [OffDuty(0, 1, 1.0, 5.0, reason="reserved"), OffDuty(2, 2, 2.0, 5.0, reason="down")]
     data = TimelineData("run", [TimelineJob(job_id="w0!1", submitted=0.0)], hosts=4, off_duty=off, end=9.0)

@@ -12,8 +12,8 @@ from batprotocol.model import ParallelTaskHomogeneousProfile
 from batprotocol.policies import named
 from batprotocol.recordings.timeline import TimelineData, TimelineJob, timeline
 from batprotocol.recordings.timeline._figures import draw
-from batprotocol.recordings.timeline._packing import all_series
-from batprotocol.recordings.timeline._values import add_electricity, power_series
+from batprotocol.recordings.timeline.packing import all_series
+from batprotocol.recordings.timeline.values import add_electricity, power_series
 from batprotocol.simulator import Electricity, Platform, StaticJob, Workload, simulate, workload_json
 from batprotocol.workloads import parse_watts, with_watts
 from batprotocol.workloads.electricity import Trace

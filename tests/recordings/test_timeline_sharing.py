@@ -33,7 +33,7 @@ from batprotocol.recordings.timeline._sharing import (
     rows_of,
     shared,
 )
-from batprotocol.recordings.timeline._sources import read_conversation
+from batprotocol.recordings.timeline.sources import read_conversation
 from batprotocol.recordings.timeline.timelines import _SCRIPTS
 from batprotocol.results import write_allocations
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from batprotocol.cli.protocols.batsim5 import BATSIM_5
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
-from batprotocol.recordings.sources import MessagePlace
+from batprotocol.recordings.names import MessagePlace
 from batprotocol.schemas import Codec, read_schema
 from batprotocol.wire import detect, frames, json
 

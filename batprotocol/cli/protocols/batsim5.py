@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction
-from batprotocol.recordings.sources import SIDES, MessagePlace
+from batprotocol.recordings.names import SIDES, MessagePlace
 from batprotocol.wire import decode, decode_binary, detect, frames, json, text_in
 
 if TYPE_CHECKING:

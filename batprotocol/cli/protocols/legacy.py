@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
-from batprotocol.recordings.sources import MessagePlace
+from batprotocol.recordings.names import MessagePlace
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from batprotocol._util.rules import Catalogue, Violation
 from batprotocol.errors import DecodeError
 from batprotocol.model import Message
-from batprotocol.recordings.sources import MessagePlace
+from batprotocol.recordings.names import MessagePlace
 from batprotocol.wire.tree import Tree, from_message
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from batprotocol.cli.protocols.batsim5 import BATSIM_5
 from batprotocol.cli.protocols.fast import FAST
 from batprotocol.cli.protocols.legacy import OLD_JSON, OLD_TEXT
 from batprotocol.cli.protocols.reading import Reading, Spoken
-from batprotocol.recordings.sources import MessagePlace
+from batprotocol.recordings.names import MessagePlace
 
 __all__ = ["PROTOCOLS", "all_catalogues", "catalogues", "protocol_of", "read", "rule_sets"]
 

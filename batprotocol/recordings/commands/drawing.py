@@ -14,9 +14,9 @@ from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.exports import RowKind, writer_of
 from batprotocol.recordings.exports import export as write_file
 from batprotocol.recordings.timeline import MOST_TEXTS, Timeline, TimelineData, timeline
-from batprotocol.recordings.timeline._packing import facts, size
-from batprotocol.recordings.timeline._values import add_electricity
+from batprotocol.recordings.timeline.packing import facts, size
 from batprotocol.recordings.timeline.timelines import kind_of
+from batprotocol.recordings.timeline.values import add_electricity
 from batprotocol.wire.commands.dump import tree_text
 from batprotocol.wire.commands.tree import Trees
 from batprotocol.workloads.commands.electricity import read_electricity

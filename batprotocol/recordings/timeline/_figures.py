@@ -19,9 +19,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from batprotocol._util.files import whole
 from batprotocol._util.requirements import installing
 from batprotocol.errors import InputError, PackageMissing
-from batprotocol.recordings.timeline._packing import all_series, size, state_number
 from batprotocol.recordings.timeline._sharing import HostRows, overlaps_of, rectangles
-from batprotocol.recordings.timeline._values import Series, TimelineData, TimelineJob
+from batprotocol.recordings.timeline.packing import all_series, size, state_number
+from batprotocol.recordings.timeline.values import Series, TimelineData, TimelineJob
 
 __all__ = ["COLOURINGS", "Colouring", "draw", "save_figure"]
 

@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from batprotocol.model import FinalJobState
-from batprotocol.recordings.timeline._packing import off_duty_columns, packed_columns, word_numbers
-from batprotocol.recordings.timeline._values import OffDuty, TimelineData, TimelineJob
+from batprotocol.recordings.timeline.packing import off_duty_columns, packed_columns, word_numbers
+from batprotocol.recordings.timeline.values import OffDuty, TimelineData, TimelineJob
 from batprotocol.workloads.requests import Dependencies, Gres, Offer, Request
 from batprotocol.workloads.requests.offers import Needs, needs_of
 from batprotocol.workloads.requests.request import NOTHING

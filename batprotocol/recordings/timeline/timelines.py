@@ -20,10 +20,10 @@ from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.recordings.captures import Capture
 from batprotocol.recordings.sources import JOBS, jobs_file
-from batprotocol.recordings.timeline._packing import packed
 from batprotocol.recordings.timeline._sharing import shared
-from batprotocol.recordings.timeline._sources import Describe, read_conversation, read_tables
-from batprotocol.recordings.timeline._values import (
+from batprotocol.recordings.timeline.packing import packed
+from batprotocol.recordings.timeline.sources import Describe, read_conversation, read_tables
+from batprotocol.recordings.timeline.values import (
     MOST_TEXTS,
     TimelineData,
     TimelineJob,

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
 from batprotocol.model import Direction
-from batprotocol.recordings.sources import SIDES, messages, place_of
+from batprotocol.recordings.names import SIDES, place_of
+from batprotocol.recordings.sources import messages
 from batprotocol.schemas import TODAY, Fitting, Verdict, age, ages, differences, read_schema
 from batprotocol.wire import detect
 

@@ -21,7 +21,7 @@ from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.sources import JOBS, jobs_file
 from batprotocol.recordings.statistics import CapturedJob, host_count, jobs_of
 from batprotocol.recordings.timeline import TimelineJob
-from batprotocol.recordings.timeline._sources import read_table
+from batprotocol.recordings.timeline.sources import read_table
 from batprotocol.results.files import COLUMNS, parse_jobs
 from batprotocol.results.reports import KnownPower, failures_beside, power_beside
 from batprotocol.simulator import TAU, Electricity, JobRow, Metrics, OwnMetric, TimedHostEvent, measured, read_jobs

@@ -15,7 +15,8 @@ from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import DecodeError, InputError
-from batprotocol.recordings.sources import RECORDINGS, is_recording, place_of, single
+from batprotocol.recordings.names import place_of
+from batprotocol.recordings.sources import RECORDINGS, is_recording, single
 
 __all__ = ["convert"]
 

@@ -10,7 +10,8 @@ from batprotocol.cli.protocols.reading import Spoken
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
-from batprotocol.recordings.sources import Found, messages, place_of
+from batprotocol.recordings.names import place_of
+from batprotocol.recordings.sources import Found, messages
 
 __all__ = ["validate"]
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.model import FinalJobState
-from batprotocol.recordings.timeline._values import (
+from batprotocol.recordings.timeline.values import (
     BLOCK,
     OFF_DUTY,
     Messages,

@@ -21,7 +21,7 @@ from batprotocol.model import Direction, FinalJobState, Message
 from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.sources import JOBS
 from batprotocol.recordings.statistics import CapturedJob, JobBook
-from batprotocol.recordings.timeline._values import (
+from batprotocol.recordings.timeline.values import (
     MOST_HOSTS,
     MOST_TEXTS,
     Absences,
