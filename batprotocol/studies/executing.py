@@ -23,7 +23,7 @@ from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import InputError
 from batprotocol.policies import Policy
-from batprotocol.policies.reporting import allocations_of
+from batprotocol.policies.jobs import allocations_of
 from batprotocol.results.beside import (
     ALLOCATIONS,
     PowerFile,
