@@ -42,6 +42,7 @@ MOVED: Final = {
     "mcp": "cli.mcp_server",
     "mcp.server": "cli.mcp_server.server",
     "outages": "workloads.host_events",
+    "policies.orders.fair_share": "policies.fair_share",
     "power": "workloads.electricity",
     "recording": "edc.recording",
     "reflection": "wire.reflection",
