@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NoReturn, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import click
 
 from batprotocol.cli.completing import complete_age
 from batprotocol.errors import hint
 
+if TYPE_CHECKING:
+    from batprotocol.wire.reflection import Schema
+
 __all__ = [
     "Duration",
+    "SchemaFile",
     "WithCommand",
     "advice_options",
     "any_rule_set",
@@ -20,9 +25,15 @@ __all__ = [
     "file_or_print",
     "file_with_ending",
     "folder",
+    "include_options",
+    "jobs_option",
     "message_files",
+    "old_options",
     "old_protocol",
+    "other_protocol",
+    "redis_option",
     "rule_set",
+    "schema_file_options",
     "schema_option",
     "seconds",
     "spreadsheet_option",
@@ -40,7 +51,7 @@ class Duration(click.types.FloatParamType):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        from batprotocol._util.durations import parse_duration
+        from batprotocol._util.times import parse_duration
         from batprotocol.errors import InputError
 
         if isinstance(value, int | float):
@@ -150,7 +161,7 @@ def file_with_ending(*endings: str) -> Callable[[click.Context, click.Parameter,
     """
 
     def check(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-        from batprotocol._util.writing import by_ending
+        from batprotocol._util.files import by_ending
         from batprotocol.errors import InputError
 
         for path in value if isinstance(value, tuple) else (value,):
@@ -192,6 +203,62 @@ def schema_option(doing: str) -> Callable[[_Command], _Command]:
         shell_complete=complete_age,
         help=f"{doing} another schema: a version, 2021-10 to 2024-10, or a file, .bfbs (or .fbs, which needs flatc).",
     )
+
+
+class SchemaFile(NamedTuple):
+    """Another schema: what `batprotocol.schemas.read_schema` takes.
+
+    Attributes:
+        name: an age or a file.
+        include: the folders of included files.
+        root: the table of a message, or "".
+    """
+
+    name: str
+    include: tuple[str, ...] = ()
+    root: str = ""
+
+
+def include_options(command: _Command) -> _Command:
+    """The options of what an `.fbs` file does not have: `include`, the folders of included files, and `root_type`."""
+    include = click.option(
+        "-I",
+        "--include",
+        metavar="FOLDER",
+        multiple=True,
+        type=click.Path(readable=False, path_type=str),
+        help="Look in this folder for the files that an .fbs includes, and then beside it. Can be repeated.",
+    )
+    root = click.option(
+        "--root-type",
+        metavar="TABLE",
+        help="The table of a message of the .fbs or .bfbs, in place of its root_type.",
+    )
+    return include(root(command))
+
+
+def schema_file_options(doing: str) -> Callable[[_Command], Callable[..., Any]]:
+    """The options that name any schema; the command gets `schema`, a `SchemaFile` or None.
+
+    Args:
+        doing: what the command does by the schema, as the begin of a sentence: `Read the messages by`.
+    """
+
+    def add(command: _Command) -> Callable[..., Any]:
+        @wraps(command)
+        def with_one(
+            *arguments: Any, schema: str | None, include: tuple[str, ...], root_type: str | None, **options: Any
+        ) -> Any:
+            if schema is None and (include or root_type):
+                raise click.UsageError(
+                    f"{'--include' if include else '--root-type'} is for --schema: add --schema FILE"
+                )
+            found = None if schema is None else SchemaFile(schema, include, root_type or "")
+            return command(*arguments, schema=found, **options)
+
+        return schema_option(doing)(include_options(with_one))
+
+    return add
 
 
 timeout_option = click.option(
@@ -298,3 +365,47 @@ class WithCommand(click.Command):
         if command and "--" not in given:
             raise click.UsageError(f"put -- in front of the command: -- {' '.join(command)}", context)
         return rest
+
+
+# Older protocols
+
+
+redis_option = click.option(
+    "--redis",
+    metavar="HOST:PORT[,PREFIX]",
+    help="Exchange jobs through this Redis server, which text-2 and text-3 need. Needs batprotocol[redis].",
+)
+
+
+def old_options(command: _Command) -> _Command:
+    """Add the options of an older Batsim's command line, which its schedulers receive in messages."""
+    for option in (
+        click.option("--enable-dynamic-jobs", is_flag=True, help="Let an older scheduler register jobs."),
+        click.option("--acknowledge-dynamic-jobs", is_flag=True, help="Send it JOB_SUBMITTED for these jobs."),
+        click.option("--forward-profiles-on-submission", is_flag=True, help="Send the profiles to it."),
+        redis_option,
+    ):
+        command = option(command)
+    return command
+
+
+jobs_option = click.option(
+    "--jobs",
+    metavar="FILE",
+    type=click.Path(readable=False, path_type=str),
+    help="The workload file of a Batsim that uses text-0 or text-1. It has what jobs request; the messages do not.",
+)
+
+
+def other_protocol(protocol: str | None, schema: str | None) -> str | Schema | None:
+    """The protocol of the other program: the version of an older one, a schema of another age, or None.
+
+    Args:
+        protocol: the version, or None.
+        schema: an age or a file, as `batprotocol.schemas.read_schema` takes it, or None.
+    """
+    if schema is None:
+        return protocol
+    from batprotocol.schemas import read_schema
+
+    return read_schema(schema)

@@ -12,8 +12,9 @@ import click
 
 from batprotocol._util.signals import Interrupts
 from batprotocol.cli.terminal.text import printable
-from batprotocol.edc import Scheduler, loading
-from batprotocol.edc.faults import show_own
+from batprotocol.edc import Scheduler
+from batprotocol.edc import running as loading
+from batprotocol.edc.scheduler import show_own
 from batprotocol.workloads.electricity import Trace
 from batprotocol.workloads.requests import Allocated, Attempt
 
@@ -65,7 +66,7 @@ def is_policy(target: str) -> bool:
 
 def allocations_of(scheduler: object) -> Sequence[Allocated] | None:
     """The amounts that the jobs of a policy took of their hosts, so far; None for another scheduler."""
-    from batprotocol.policies import reporting
+    from batprotocol.policies import jobs as reporting
 
     return reporting.allocations_of(scheduler)
 

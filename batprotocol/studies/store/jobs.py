@@ -15,15 +15,14 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol._util.tables import Rows
 from batprotocol.errors import InputError, PackageMissing, StudyError
 from batprotocol.model import FinalJobState
 from batprotocol.results import JobRow, TimedHostEvent, WorkflowResult, read_allocations, read_jobs
-from batprotocol.results.beside import ALLOCATIONS, failures_beside
-from batprotocol.results.files import COLUMNS
-from batprotocol.results.frames import JOB_KINDS
-from batprotocol.results.grouping import JobGroups
+from batprotocol.results.files import COLUMNS, JOB_KINDS
+from batprotocol.results.groups import JobGroups
+from batprotocol.results.reports import ALLOCATIONS, failures_beside
 from batprotocol.workloads.requests import Allocated, Attempt
 
 __all__ = [

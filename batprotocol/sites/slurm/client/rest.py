@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from batprotocol._util.systems import refusal
+from batprotocol._util.requirements import refusal
 from batprotocol._util.web import Unanswered, WebServer, without_secrets
 from batprotocol.errors import InputError, shown
 from batprotocol.sites.slurm.client.errors import SlurmAway, SlurmError

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol._util.strangers import (
+from batprotocol._util.web import (
     ABSENT,
     BROKEN,
     Item,
-    Kind,
     TooMany,
+    Wanted,
     decoded,
     items_of,
     number_of,
@@ -262,7 +262,7 @@ def submission(batch: Batch, version: int) -> bytes:
     return msgspec.json.encode({"script": batch.script, "job": job})
 
 
-def _objects(raw: Raw, kind: type[Kind], name: str) -> list[Kind]:
+def _objects(raw: Raw, kind: type[Wanted], name: str) -> list[Wanted]:
     try:
         return decoded(raw, list[kind], MOST_JOBS)  # type: ignore[valid-type]
     except TooMany:

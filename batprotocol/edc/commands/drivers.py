@@ -1,0 +1,250 @@
+"""Running a scheduler for one simulation: over a socket, or inside the Batsim that loads it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from tempfile import NamedTemporaryFile
+from typing import Any, TypeVar
+
+import click
+
+from batprotocol._util.signals import Interrupts
+from batprotocol.cli.parameters import other_protocol
+from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.version import slow_engine
+from batprotocol.conversation import DEFAULT_RULE_SET
+from batprotocol.edc import DEFAULT_ENDPOINT, Scheduler
+from batprotocol.edc.commands.program import PATIENCE, Command, Ended, private_endpoint
+from batprotocol.edc.commands.scheduler import (
+    allocations_of,
+    as_file,
+    as_usage,
+    attempts_of,
+    load,
+    pinned,
+    telling_of_signals,
+    telling_whose_fault,
+)
+from batprotocol.edc.embedded.options import OPTION, Report, carried, library
+from batprotocol.edc.running import drive
+from batprotocol.errors import PeerGone
+from batprotocol.results import write_allocations, write_attempts
+
+__all__ = [
+    "run_in_process",
+    "run_over_socket",
+    "show",
+]
+
+
+RunReport = TypeVar("RunReport")
+
+
+def run_over_socket(
+    target: str,
+    *,
+    endpoint: str | None,
+    format: str,
+    timeout: float | None,
+    init: str | None,
+    record: str | None,
+    allocations: str | None,
+    attempts: str | None,
+    pin: bool,
+    verbose: bool,
+    command: Sequence[str],
+    protocol: str | None = None,
+    schema: str | None = None,
+    old: Mapping[str, Any] | None = None,
+) -> int:
+    """Run a scheduler, and the command that simulates for it if there is one; the exit status.
+
+    Args:
+        target: the file and the class in it, `path/to/file.py:Class`.
+        endpoint: where to bind; None is a private endpoint if the command contains `{endpoint}`, else the default.
+        format: "binary" or "json".
+        timeout: seconds to wait for each message, or None.
+        init: the initialization data, instead of those that the simulator sends.
+        record: the path of a recording of the conversation, or None.
+        allocations: the file for what jobs take of shared hosts, or None.
+        attempts: the file for the runs of jobs that are interrupted, or None.
+        pin: keep the scheduler and the command on one core.
+        verbose: show everything that the scheduler logs.
+        protocol: the version of an older protocol that Batsim speaks, or None.
+        schema: the schema of a Batsim of another version, or None.
+        old: the place of the jobs of a Batsim that speaks text; see `bridge.command`.
+        command: the command and its arguments, in which `{endpoint}` and `{init}` are replaced; may be empty.
+    """
+    if endpoint == "":
+        raise click.UsageError("--endpoint is empty: leave it out, or give one such as tcp://127.0.0.1:*")
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
+    remark = slow_engine()
+    if remark:
+        print(f"batproto: {remark}", file=sys.stderr)
+    if pin:
+        pinned()
+    spoken = other_protocol(protocol, schema)
+    with ExitStack() as stack:
+        interrupts = stack.enter_context(Interrupts())
+        status = 1
+        with telling_whose_fault(target, record):
+            with telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
+                scheduler = load(target)()
+            if allocations is not None:
+                stack.callback(_kept(scheduler, "--allocations", allocations_of, write_allocations, allocations))
+            if attempts is not None:
+                stack.callback(_kept(scheduler, "--attempts", attempts_of, write_attempts, attempts))
+            private = endpoint is None and _asks("{endpoint}", command)
+            bound = stack.enter_context(private_endpoint()) if private else endpoint or DEFAULT_ENDPOINT
+            other = stack.enter_context(Command(command, init or "")) if command else None
+            ready = other.start if other else _tell_endpoint
+            wait = other.check if other else None
+            try:
+                failure = None
+                if spoken is None:
+                    failure = drive(
+                        scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait
+                    )
+                else:
+                    from batprotocol.legacy.commands import drive_old
+
+                    drive_old(
+                        scheduler,
+                        bound,
+                        spoken,
+                        old or {},
+                        interrupts,
+                        init,
+                        timeout,
+                        record,
+                        ready,
+                        wait,
+                        format,
+                    )
+                if other:
+                    with telling_of_signals(interrupts, f"after the simulation, and has ended {other.name}"):
+                        status = other.status_in_the_end(interrupts)
+                else:
+                    status = 0
+                if failure is not None:
+                    print(printable(f"batproto: the simulation has failed: {failure}"), file=sys.stderr)
+                    status = status or 1
+            except Ended:
+                assert other is not None
+                status = other.status_too_early()
+            except PeerGone:
+                if other is None or not other.ends_within(PATIENCE):
+                    raise
+                status = other.status_too_early()
+        return status
+
+
+def _kept(
+    scheduler: Scheduler,
+    option: str,
+    reports_of: Callable[[Scheduler], Sequence[RunReport] | None],
+    write: Callable[[str, Iterable[RunReport]], None],
+    path: str,
+) -> Callable[[], None]:
+    """A function that writes what a policy reports on jobs. A file that cannot be written is an error at once."""
+    if reports_of(scheduler) is None:
+        raise click.UsageError(f"{option} is for built-in policies: leave it out")
+    write(path, ())
+    return lambda: write(path, reports_of(scheduler) or ())
+
+
+# The endpoint
+
+
+def _asks(placeholder: str, command: Sequence[str]) -> bool:
+    return any(placeholder in argument for argument in command)
+
+
+def _tell_endpoint(endpoint: str) -> None:
+    print(f"batproto: waiting for a simulation at {endpoint}", file=sys.stderr, flush=True)
+
+
+# `batproto library` and `batproto run --in-process`: schedulers that Batsim loads into its own process.
+
+
+_WHY = {
+    "": ", and has not loaded the scheduler",
+    "begun": " before the simulation was over",
+    "over": "",
+    "failed": ": ",
+}
+"""The end of the sentence about a command that has ended, by the state that its scheduler reported last."""
+
+_SOCKET = ("--edc-socket-str", "--edc-socket-file", "{endpoint}")
+"""Words that a command must not contain: its one decision component is not at a socket."""
+
+
+def show(target: str, *, init: str, format: str, record: str | None, verbose: bool) -> None:
+    """Print the path of the library, and the options with which Batsim runs this scheduler, as a shell reads them."""
+    with as_usage():
+        data = carried(as_file(target), init=init, format=format, record=record, verbose=verbose)
+    _remark()
+    output = Output()
+    for line in (library(), shlex.join([OPTION, library(), data])):
+        output.raw(os.fsencode(line) + b"\n")
+
+
+def run_in_process(
+    target: str, command: Sequence[str], pin: bool, *, init: str, format: str, record: str | None, verbose: bool
+) -> int:
+    """Run the command, which is Batsim, with a scheduler in its process; the exit status.
+
+    Args:
+        target: the file and the class in it, `path/to/file.py:Class`.
+        command: the command and its arguments. Batsim's option is added unless it contains `{library}`.
+        pin: keep the command on one core.
+        init: the user's own initialization data.
+        format: "binary" or "json".
+        record: the path of a recording of the conversation, or None.
+        verbose: show everything that the scheduler logs.
+    """
+    if not command:
+        raise click.UsageError("--in-process needs the command line of Batsim: write it after --")
+    for each in _SOCKET:
+        if any(each in argument for argument in command):
+            raise click.UsageError(f"with --in-process, there is no socket: leave {each} out of the command")
+    if not any("{library}" in argument for argument in command):
+        command = [*command, OPTION, "{library}", "{init}"]
+    command = [each.replace("{library}", library()) for each in command]
+    with Interrupts() as interrupts, NamedTemporaryFile(prefix="batprotocol-") as file:
+        with as_usage():
+            data = carried(as_file(target), init=init, format=format, record=record, report=file.name, verbose=verbose)
+        if not _can_be_loaded(target, interrupts):
+            return 1
+        _remark()
+        if pin:
+            pinned()
+        with Command(command, data) as other:
+            other.start("")
+            with telling_of_signals(interrupts, f"while {other.name} was running, and has ended it"):
+                status = other.status_in_the_end(interrupts)
+        report = Report.read(file.name)
+    if status or report.state != "over":
+        print(printable(f"batproto: {other.name} {other.end}{_WHY[report.state]}{report.reason}"), file=sys.stderr)
+    return status or int(report.state != "over")
+
+
+def _can_be_loaded(target: str, interrupts: Interrupts) -> bool:
+    """Whether the class can be loaded; if not, the error comes before the output of Batsim."""
+    with telling_whose_fault(target):
+        with telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
+            load(target)
+        return True
+    return False
+
+
+def _remark() -> None:
+    remark = slow_engine()
+    if remark:
+        print(f"batproto: {remark}", file=sys.stderr)
