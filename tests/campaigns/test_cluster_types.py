@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import patience
@@ -236,24 +237,40 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Passing:
 
 def test_a_run_ends_when_nothing_is_left(cluster: Passing) -> None:
     cycles = []
-    run_campaigns(grid(), GridSettings(finalize=False), cycle_seconds=0.0, cycles=50, until_idle=True, on_cycle=cycles.append)
+    run_campaigns(
+        grid(), GridSettings(finalize=False), cycle_seconds=0.0, cycles=50, until_idle=True, on_cycle=cycles.append
+    )
     assert cycles[-1].idle
     assert not any(each.idle for each in cycles[:-1])
     assert sum(cluster.starts.values()) == 3
     assert cluster.closed == 1
 
 
-def test_a_run_of_so_many_cycles(cluster: Passing) -> None:
-    cycles = []
-    run_campaigns(grid(), GridSettings(finalize=False), cycle_seconds=0.05, cycles=2, on_cycle=cycles.append)
+def test_a_run_of_so_many_cycles(cluster: Passing, monkeypatch: pytest.MonkeyPatch) -> None:
+    cycles, pauses = [], []
+    monkeypatch.setattr(loop, "_tend", lambda running, interrupts, until: pauses.append(until - loop.time.monotonic()))
+    run_campaigns(grid(), GridSettings(finalize=False), cycle_seconds=500.0, cycles=2, on_cycle=cycles.append)
     assert len(cycles) == 2
-    assert cluster.tended > 0
+    assert len(pauses) == 1
+    assert 400.0 < pauses[0] <= 500.0
+
+
+def test_clusters_are_tended_in_a_pause() -> None:
+    tended = []
+    running: Any = SimpleNamespace(tend=lambda: tended.append(time.monotonic()))
+    interrupts: Any = SimpleNamespace(check=lambda: None)
+    until = time.monotonic() + 0.03
+    loop._tend(running, interrupts, until)
+    assert time.monotonic() >= until
+    assert tended
 
 
 def test_a_run_ends_when_all_campaigns_wait(cluster: Passing) -> None:
     store, cycles = grid(), []
     store.pause(1, "u")
-    run_campaigns(store, GridSettings(finalize=False), cycle_seconds=0.0, cycles=50, until_stuck=True, on_cycle=cycles.append)
+    run_campaigns(
+        store, GridSettings(finalize=False), cycle_seconds=0.0, cycles=50, until_stuck=True, on_cycle=cycles.append
+    )
     assert len(cycles) == 1
     assert cycles[0].stuck
     assert cluster.starts == {}
@@ -271,7 +288,8 @@ def test_a_store_that_goes_away_is_waited_for(cluster: Passing, monkeypatch: pyt
 
     monkeypatch.setattr(store, "cycle", cycle)
     monkeypatch.setattr(loop, "_tend", lambda running, interrupts, until: pauses.append(until - loop.time.monotonic()))
-    run_campaigns(store, GridSettings(finalize=False), cycle_seconds=0.0, cycles=50, until_idle=True, on_trouble=troubles.append)
+    settings = GridSettings(finalize=False)
+    run_campaigns(store, settings, cycle_seconds=0.0, cycles=50, until_idle=True, on_trouble=troubles.append)
     assert len(troubles) == 4
     waited = [round(each, 1) for each in pauses if each > 0.1]
     assert waited == [0.2, 0.4, 0.8, 0.2]
