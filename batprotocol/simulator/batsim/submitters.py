@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol
 
 from batprotocol._util.counting import step
 from batprotocol.model import ForceSimulationStopEvent, Message
-from batprotocol.simulator.batsim.state.messages import (
+from batprotocol.simulator.batsim.messages import (
     AllEventsInjected,
     AllJobsSubmitted,
     EmptyReply,
@@ -15,11 +15,14 @@ from batprotocol.simulator.batsim.state.messages import (
     ReplyDelivered,
     SubmitterStarted,
 )
-from batprotocol.simulator.batsim.state.simulation import Listener, Simulation
-from batprotocol.simulator.queue.actor import SimulationActor
-from batprotocol.simulator.queue.exact import EventQueue
+from batprotocol.simulator.batsim.state import Listener, Simulation
+from batprotocol.simulator.machine.queue import EventQueue, SimulationActor
 
-__all__ = ["Injector", "Submitter"]
+__all__ = [
+    "Injector",
+    "Submitter",
+]
+
 
 _READY: Final = ReplyDelivered()
 _NOTHING: Final = EmptyReply()

@@ -38,10 +38,16 @@ from batprotocol.model import (
     VectorialProbeData,
 )
 from batprotocol.simulator.machine.machine import SimulatedMachine, intervals
-from batprotocol.simulator.progress.placement import hosts_of
-from batprotocol.simulator.queue.exact import EventQueue
+from batprotocol.simulator.machine.placement import hosts_of
+from batprotocol.simulator.machine.queue import EventQueue
 
-__all__ = ["NORMALIZED", "Probe", "joules", "read_for"]
+__all__ = [
+    "NORMALIZED",
+    "Probe",
+    "joules",
+    "read_for",
+]
+
 
 _WEIGHT: Final = 0.5
 """The weight of the newest measure in an exponential moving average: the schema has no parameter for it yet."""

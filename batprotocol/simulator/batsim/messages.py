@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from batprotocol.model import JobAndProgress, ProbeDataEmittedEvent
-from batprotocol.simulator.batsim.state.jobs import SimulatedJob
+from batprotocol.simulator.batsim.jobs import SimulatedJob
 from batprotocol.workloads import Submission, TimedEvent
 
 __all__ = [

@@ -1,6 +1,7 @@
-"""The role of Batsim for a decision component in a shared library, in C, C++ or another language with a C interface.
+"""Decision components that are not Python objects of this process: at a ZeroMQ endpoint, or in a shared library.
 
-The library runs inside this process: if it crashes, Python crashes, too.
+For the simulator, both have `hello` and `answer`, with messages as values. A library runs inside this process: if it
+crashes, Python crashes, too.
 """
 
 from __future__ import annotations
@@ -11,12 +12,73 @@ import os
 from types import TracebackType
 from typing import Any
 
+from batprotocol._util.sockets import Requester
 from batprotocol._util.sockets.endpoints import LARGEST
 from batprotocol.errors import DecodeError, PeerGone
 from batprotocol.model import Message
 from batprotocol.wire import FORMATS, frames
 
-__all__ = ["LibraryComponent", "RawLibrary", "load_library"]
+__all__ = [
+    "LibraryComponent",
+    "RawLibrary",
+    "RemoteComponent",
+    "connect",
+    "load_library",
+]
+
+
+class RemoteComponent(Requester):
+    """A decision component that listens at an endpoint. Use it in a `with`, which closes the connection.
+
+    Args:
+        endpoint: the endpoint, such as `tcp://127.0.0.1:28000` or `ipc:///tmp/edc.sock`. The component may begin to
+            listen later.
+        timeout: the maximum number of seconds to wait for each answer; None: no limit, as in Batsim.
+
+    Raises:
+        OSError: this is not an endpoint.
+    """
+
+    _format = FORMATS["binary"]
+
+    def hello(self, text: str) -> Message:
+        """Send the initialization data, and return the hello. The hello determines the format of the conversation.
+
+        Raises:
+            DecodeError: the answer is not a hello.
+            PeerGone, PeerSilent: there is no answer.
+        """
+        found = frames.decode_hello(self.exchange(frames.encode_init(text)))
+        self._format = FORMATS[found.format]
+        return found.message
+
+    def answer(self, message: Message) -> Message:
+        """Send a message, and return the reply.
+
+        Raises:
+            DecodeError: the answer is not a message.
+            PeerGone, PeerSilent: there is no answer.
+        """
+        reply: Message = self._format.decode(self.exchange(self._format.encode(message)))
+        return reply
+
+
+def connect(endpoint: str, *, timeout: float | None = None) -> RemoteComponent:
+    """Connect to the decision component at an endpoint. Pass the result to `simulate`.
+
+    Args:
+        endpoint: the endpoint, such as `tcp://127.0.0.1:28000` or `ipc:///tmp/edc.sock`. The component may begin to
+            listen later.
+        timeout: the maximum number of seconds to wait for each answer; None: no limit, as in Batsim.
+
+    Raises:
+        OSError: this is not an endpoint.
+    """
+    return RemoteComponent(endpoint, timeout=timeout)
+
+
+# Shared libraries
+
 
 _BYTES = ctypes.POINTER(ctypes.c_uint8)
 _SIZE = ctypes.c_uint32

@@ -13,6 +13,7 @@ from batprotocol.workloads import Host
 
 __all__ = ["PlacedExecutors", "allocation_of", "hosts_of"]
 
+
 _FILL = PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
 
 

@@ -18,12 +18,18 @@ from batprotocol.model import (
     StopProbeEvent,
     TimeUnit,
 )
-from batprotocol.simulator.batsim.state.messages import CallDue, CallStopped, CallsTriggered
-from batprotocol.simulator.batsim.state.probes import joules, read_for
-from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.queue.actor import SimulationActor
+from batprotocol.simulator.batsim.messages import CallDue, CallStopped, CallsTriggered
+from batprotocol.simulator.batsim.probes import joules, read_for
+from batprotocol.simulator.batsim.state import Simulation
+from batprotocol.simulator.machine.queue import SimulationActor
 
-__all__ = ["OneShotCall", "OneShotProbe", "PeriodicActor", "milliseconds"]
+__all__ = [
+    "OneShotCall",
+    "OneShotProbe",
+    "PeriodicActor",
+    "milliseconds",
+]
+
 
 _SOON: Final = 1e-5
 """The minimum number of seconds until a call, unless the call is in the past."""

@@ -8,7 +8,12 @@ from typing import ClassVar, Final, Literal
 from batprotocol.conversation import RULES, Rule, Violation
 from batprotocol.errors import RuleViolation
 
-__all__ = ["SIMULATOR_RULES", "Refusals", "SimulatorViolation"]
+__all__ = [
+    "SIMULATOR_RULES",
+    "Refusals",
+    "SimulatorViolation",
+]
+
 
 _ALL: Final = (
     Rule(

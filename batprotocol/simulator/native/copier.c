@@ -5,7 +5,7 @@
    which then is told of all that was copied until then, and the other way round: so nothing is copied twice. */
 
 #define PY_SSIZE_T_CLEAN
-#include "../../../native.h"
+#include "../../native.h"
 #include "table.h"
 #include <structmember.h>
 
@@ -470,5 +470,5 @@ populate(PyObject *module)
     return append_name && copy_name && maxlen_name && dict_name ? 0 : -1;
 }
 
-NATIVE_MODULE("batprotocol.simulator.copying", _copier, "native copies", populate, methods,
+NATIVE_MODULE("batprotocol.simulator", _copier, "native copies", populate, methods,
               "Copies of a whole simulation. Private: use copy.deepcopy.")

@@ -7,11 +7,11 @@ simulator can check better, mostly because it knows all profiles.
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from batprotocol.errors import shown
+from batprotocol.errors import InputError, shown
 from batprotocol.model import (
     CallMeLaterEvent,
     ChangeHostsPStateEvent,
@@ -22,33 +22,96 @@ from batprotocol.model import (
     ForceSimulationStopEvent,
     HostResources,
     HostsPStateChangedEvent,
+    Job,
+    JobSubmittedEvent,
     KillJobsEvent,
+    Metrics,
     OneShot,
+    ParallelTaskProfile,
+    ProbeDataAccumulation,
+    Profile,
     RegisterJobEvent,
     RegisterProfileEvent,
     RejectJobEvent,
     ResetProbeEvent,
     StopCallMeLaterEvent,
     StopProbeEvent,
+    TraceReplayProfile,
+    TraceType,
     TriggerProbeEvent,
     TurnOnOffHostsEvent,
 )
-from batprotocol.simulator.batsim.actors.calls import OneShotCall, OneShotProbe
-from batprotocol.simulator.batsim.actors.executions import Execution, Killer, execution_of
-from batprotocol.simulator.batsim.actors.orders import ExecutionOrder
-from batprotocol.simulator.batsim.actors.switches import HostSwitch
-from batprotocol.simulator.batsim.server.checks import check_probe, check_registration, read_trace
-from batprotocol.simulator.batsim.server.occurrences import submitted_event
-from batprotocol.simulator.batsim.state.desk import SwitchRequest
-from batprotocol.simulator.batsim.state.jobs import SimulatedJob
-from batprotocol.simulator.batsim.state.probes import Probe
-from batprotocol.simulator.batsim.state.simulation import Simulation
+from batprotocol.simulator.batsim.calls import OneShotCall, OneShotProbe
+from batprotocol.simulator.batsim.executions import Execution, ExecutionOrder, HostSwitch, Killer, execution_of
+from batprotocol.simulator.batsim.jobs import SimulatedJob
+from batprotocol.simulator.batsim.probes import NORMALIZED, Probe
+from batprotocol.simulator.batsim.state import Simulation, SwitchRequest
 from batprotocol.simulator.machine.machine import intervals
-from batprotocol.simulator.progress.placement import allocation_of, hosts_of
-from batprotocol.simulator.progress.work import ProfileWalk
-from batprotocol.workloads import WorkloadProfile
+from batprotocol.simulator.machine.placement import allocation_of, hosts_of
+from batprotocol.simulator.machine.work import ProfileWalk, size
+from batprotocol.workloads import Usage, WorkloadProfile
 
-__all__ = ["DECISIONS"]
+__all__ = ["DECISIONS", "check_probe", "check_registration", "read_trace", "submitted_event"]
+
+
+# Checks of what depends on profiles that the decision component did not get
+
+
+_OF_NETWORK: Final = (Metrics.NetworkLoad, Metrics.NormalizedNetworkLoad)
+
+
+def read_trace(simulation: Simulation, id: str, profile: Profile) -> tuple[tuple[Usage, ...], ...] | None:
+    """The lines of a usage trace that is being registered, or None for other profiles. Refuse one that is not there."""
+    if not isinstance(profile, TraceReplayProfile) or profile.trace_type != TraceType.FractionalComputation:
+        return None
+    try:
+        return simulation.setup.traces(profile.filename, corrected=simulation.corrected)
+    except (InputError, OSError, ValueError) as error:
+        text = f"the trace {shown(profile.filename)} of profile {shown(id)} cannot be read: {error}"
+        raise simulation.refusal("profile.trace-unreadable", text) from None
+
+
+def check_registration(simulation: Simulation, event: RegisterJobEvent, profile_id: str) -> None:
+    """Refuse a job whose profile does not exist, or no longer exists."""
+    workload = event.job_id.partition("!")[0]
+    if simulation.setup.has_workload(workload) and simulation.setup.has_static_job(event.job_id):
+        raise simulation.refusal("register.duplicate-job", f"job {shown(event.job_id)} exists already")
+    known = simulation.profiles.known.get(profile_id)
+    if profile_id in simulation.profiles.dropped or (known is not None and profile_id in simulation.profiles.unusable):
+        raise simulation.refusal(
+            "register.profile-gone",
+            f"job {shown(event.job_id)} has profile {shown(profile_id)}, which existed and is no longer accessible",
+        )
+    if known is None:
+        text = f"job {shown(event.job_id)} has profile {shown(profile_id)}, which does not exist"
+        raise simulation.refusal("register.unknown-profile", text)
+    profile = known.profile
+    if isinstance(profile, ParallelTaskProfile) and size(profile) != event.job.resource_request:
+        text = f"job {shown(event.job_id)} requests {event.job.resource_request}, its profile has {size(profile)}"
+        raise simulation.refusal("register.job-size", text)
+
+
+def check_probe(simulation: Simulation, event: CreateProbeEvent) -> list[int]:
+    """Refuse a probe that cannot measure anything; otherwise return the resources that it observes."""
+    accumulates = isinstance(event.data_accumulation_strategy, ProbeDataAccumulation)
+    if accumulates and event.metrics in NORMALIZED:
+        text = f"{event.metrics.name} cannot be accumulated: it is not defined per unit of time"
+        raise simulation.refusal("probe.senseless", text)
+    if event.metrics == Metrics.Power and not simulation.machine.has_energy:
+        raise simulation.refusal("probe.no-energy", "energy is not measured")
+    if isinstance(event.resources, HostResources):
+        if event.metrics in _OF_NETWORK:
+            raise simulation.refusal("probe.senseless", f"{event.metrics.name} is measured of links, not of hosts")
+        return list(hosts_of(event.resources.host_ids))
+    if event.metrics not in _OF_NETWORK:
+        raise simulation.refusal("probe.senseless", f"{event.metrics.name} is measured of hosts, not of links")
+    found = []
+    for name in event.resources.link_ids:
+        link = simulation.machine.link(name)
+        if link is None:
+            raise simulation.refusal("probe.link-unknown", f"there is no link {shown(name)}")
+        found.append(link)
+    return found
 
 
 def _job(simulation: Simulation, job_id: str) -> SimulatedJob:
@@ -225,6 +288,30 @@ def _stop(simulation: Simulation, event: ForceSimulationStopEvent) -> None:
             execution.stop(simulation)
             job.execution = None
     simulation.server.end()
+
+
+def submitted_event(simulation: Simulation, known: SimulatedJob, now: float) -> JobSubmittedEvent:
+    """The event for a job that was submitted."""
+    job = known.job
+    if (
+        job.extra_data is None
+        or job.profile_id is not known.profile_id
+        or (job.walltime is not None and job.walltime <= 0.0)
+    ):
+        job = Job(
+            resource_request=job.resource_request,
+            walltime=job.walltime if job.walltime is not None and job.walltime > 0.0 else None,
+            extra_data=job.extra_data or "",
+            profile_id=known.profile_id,
+        )
+    profile = (
+        simulation.profiles.sent(known.profile_id)
+        if simulation.setup.features.forward_profiles_on_job_submission
+        else None
+    )
+    return JobSubmittedEvent(
+        timestamp=now, job_id=known.id, job=job, submission_time=known.submission_time, profile=profile
+    )
 
 
 DECISIONS: dict[type, Any] = {

@@ -1,4 +1,9 @@
-"""The kinds of copies, and copying in Python, for installations without `_copier` in C."""
+"""Fast copies of a whole simulation: they copy objects that change, and share objects that never change.
+
+`copy.deepcopy` calls Python functions for each object, and also copies values that cannot change. This module examines
+each class once, and then copies its objects field by field, in C if the package was compiled (`_copier`), else in
+Python. Objects of other packages (observers of users) are copied by `copy.deepcopy`.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,16 @@ from batprotocol.model.hosts import FrozenHosts
 from batprotocol.simulator.actions import KINDS
 from batprotocol.workloads import ExternalEventList, Platform, Workload
 
-__all__ = ["FOREIGN", "OBJECT", "SHARED", "STRUCT", "copied", "copied_in_python", "how_to_copy"]
+__all__ = [
+    "FOREIGN",
+    "OBJECT",
+    "SHARED",
+    "STRUCT",
+    "copied",
+    "copied_in_python",
+    "how_to_copy",
+]
+
 
 _T = TypeVar("_T")
 
@@ -185,7 +199,7 @@ Args:
 
 if not TYPE_CHECKING:
     with suppress(ImportError):
-        from batprotocol.simulator.copying import _copier
+        from batprotocol.simulator import _copier
 
         _copier.bind(how_to_copy, copy.deepcopy, deque)
         copied = _copier.copied

@@ -7,6 +7,8 @@ Within a moment, actors run in rounds: first all actors that can, in order, then
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Any, Final
@@ -14,14 +16,255 @@ from typing import Any, Final
 from mypy_extensions import mypyc_attr
 
 from batprotocol._util.counting import step
-from batprotocol.simulator.machine.machine import SimulatedMachine
-from batprotocol.simulator.machine.task import ParallelTask
-from batprotocol.simulator.progress.matrices import message_demand
-from batprotocol.simulator.queue.actor import Mailbox, SimulationActor
-from batprotocol.simulator.queue.pending import Communication, Timer
-from batprotocol.simulator.queue.timers import Timers
+from batprotocol.simulator.machine.machine import ParallelTask, SimulatedMachine
+from batprotocol.simulator.machine.work import message_demand
 
-__all__ = ["EventQueue"]
+__all__ = [
+    "MASTER",
+    "Communication",
+    "EventQueue",
+    "Mailbox",
+    "SimulationActor",
+    "Timer",
+    "Timers",
+]
+
+
+# Actors
+#
+# An actor runs until it must wait. Then it calls exactly one method of the queue, which runs it again after the wait.
+# All its data is in its fields, so a simulation can be copied and pickled between any two turns.
+
+
+MASTER: Final = -1
+"""The host of Batsim itself, which has no number of its own; as an index it is the last one."""
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class SimulationActor(ABC):
+    """A part of Batsim that waits and acts.
+
+    Attributes:
+        host: the host where it runs: a number or `MASTER`.
+        message: the last message that it has received; None after a time-out.
+        in_time: whether the work that it waited for ended before the time-out.
+        is_dead: whether it was killed.
+        call: its kernel call, or 0. Only the queue uses this field and the following ones.
+        argument: the argument of the call.
+        extra: a second argument of the call.
+        sleep: the number of its sleep, or 0.
+        alarm: its time-out, or None.
+    """
+
+    __slots__ = ("alarm", "argument", "call", "extra", "host", "in_time", "is_dead", "message", "sleep")
+
+    def __init__(self, host: int = MASTER) -> None:
+        self.host = host
+        self.message: Any = None
+        self.in_time = True
+        self.is_dead = False
+        self.call = 0
+        self.argument: Any = None
+        self.extra: Any = None
+        self.sleep = 0
+        self.alarm: Any = None
+
+    @abstractmethod
+    def run(self, simulator: Any) -> None:
+        """Run until the next wait."""
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Mailbox:
+    """The mailbox of one actor, which receives messages one at a time.
+
+    Attributes:
+        inbox: the messages that were posted and are not being transferred yet, oldest first.
+        expected: the message that the actor waits for before it is posted, or None.
+    """
+
+    __slots__ = ("expected", "inbox")
+
+    def __init__(self) -> None:
+        self.inbox: deque[Any] = deque()
+        self.expected: Any = None
+
+
+# Pending messages and time-outs
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Communication:
+    """One message, from the first half of its meeting (post or receive) to its delivery.
+
+    Attributes:
+        first: the actor that waited first for its delivery, or None.
+        second: the actor that waited next.
+        timeout: the time-out of its receiver, or None.
+    """
+
+    __slots__ = ("first", "is_done", "is_started", "message", "receiver", "second", "sender", "timeout")
+
+    def __init__(self) -> None:
+        self.sender: SimulationActor | None = None
+        self.receiver: SimulationActor | None = None
+        self.message: Any = None
+        self.is_started = False
+        self.is_done = False
+        self.first: SimulationActor | None = None
+        self.second: SimulationActor | None = None
+        self.timeout: Timer | None = None
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Timer:
+    """A time-out with a date: unlike for an action, steps are not subtracted from it.
+
+    Attributes:
+        date: the time of the time-out.
+        what: the task or the communication that an actor waits for; None if no actor waits any more.
+        mailbox: the mailbox where the communication is expected.
+        node: its node in `Timers`, until the time-out.
+    """
+
+    __slots__ = ("date", "mailbox", "node", "what")
+
+    def __init__(self, date: float, what: Any, mailbox: Mailbox | None) -> None:
+        self.date = date
+        self.what = what
+        self.mailbox = mailbox
+        self.node = 0
+
+
+# Time-outs in the order in which SimGrid finds them
+#
+# SimGrid stores its timers in boost's `fibonacci_heap`. For equal dates, the heap returns the one that its last
+# consolidation reached last, so the order depends on the shape of its trees. `Timers` has the same trees, with the same
+# order of roots and children. They are in flat lists, because a long chain of objects cannot be pickled.
+
+_RANKS: Final = 64
+"""A larger number of children than any node has: this many would take 2**64 time-outs."""
+_ROOTS: Final = 0
+"""The node whose children are the roots. It is not a time-out."""
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Timers:
+    """The pending time-outs.
+
+    Nodes are numbers. The children of a node are a ring: place `2 * node` is the place of the node among its siblings,
+    and place `2 * node + 1` is before its first child and after its last one.
+    """
+
+    __slots__ = ("_after", "_before", "_counts", "_dates", "_free", "_parents", "_timers", "_top")
+
+    def __init__(self) -> None:
+        self._after: list[int] = [0, 1]
+        self._before: list[int] = [0, 1]
+        self._parents: list[int] = [_ROOTS]
+        self._counts: list[int] = [0]
+        self._dates: list[float] = [-inf]
+        self._timers: list[Timer | None] = [None]
+        self._free: list[int] = []
+        self._top = _ROOTS
+
+    def add(self, timer: Timer) -> None:
+        """Add a time-out, and set its `node`."""
+        if self._free:
+            node = self._free.pop()
+        else:
+            node = len(self._dates)
+            self._after += [2 * node, 2 * node + 1]
+            self._before += [2 * node, 2 * node + 1]
+            self._parents.append(_ROOTS)
+            self._counts.append(0)
+            self._dates.append(0.0)
+            self._timers.append(None)
+        self._dates[node] = timer.date
+        self._timers[node] = timer
+        timer.node = node
+        self._insert(node, _ROOTS, 2 * _ROOTS + 1)
+        if self._top == _ROOTS or self._dates[self._top] > timer.date:
+            self._top = node
+
+    def remove(self, timer: Timer) -> None:
+        """Remove a time-out, which must be pending."""
+        self._take(timer.node)
+
+    def next_date(self) -> float:
+        """The date of the next time-out; infinite if there is none."""
+        return inf if self._top == _ROOTS else self._dates[self._top]
+
+    def pop(self) -> Timer:
+        """Remove and return the next time-out. There must be one."""
+        timer = self._timers[self._top]
+        assert timer is not None
+        self._take(self._top)
+        return timer
+
+    def _take(self, node: int) -> None:
+        after, before, header = self._after, self._before, 2 * node + 1
+        self._leave(node)
+        place = after[header]
+        while place != header:
+            step()
+            following = after[place]
+            self._parents[place >> 1] = _ROOTS
+            place = following
+        if after[header] != header:  # all its children, in order, behind the last root
+            first, last, end = after[header], before[header], 2 * _ROOTS + 1
+            before[first], after[before[end]] = before[end], first
+            after[last], before[end] = end, last
+            after[header] = before[header] = header
+            self._counts[_ROOTS] += self._counts[node]
+            self._counts[node] = 0
+        self._timers[node] = None
+        self._free.append(node)
+        self._consolidate()
+
+    def _consolidate(self) -> None:
+        """Merge trees until all roots have different numbers of children."""
+        after, dates, counts = self._after, self._dates, self._counts
+        end = 2 * _ROOTS + 1
+        by_count = [_ROOTS] * _RANKS
+        place = after[end]
+        top = _ROOTS if place == end else place >> 1
+        while place != end:
+            step()
+            node = place >> 1
+            place = after[place]
+            count = counts[node]
+            other = by_count[count]
+            while other != _ROOTS:
+                if dates[node] > dates[other]:
+                    node, other = other, node
+                self._leave(other)
+                self._insert(other, node, self._before[2 * node + 1])
+                by_count[count] = _ROOTS
+                count = counts[node]
+                other = by_count[count]
+            by_count[count] = node
+            if not dates[node] > dates[top]:
+                top = node
+        self._top = top
+
+    def _insert(self, node: int, parent: int, place: int) -> None:
+        """Make a node a child of another one, behind this place."""
+        after, before, own = self._after, self._before, 2 * node
+        following = after[place]
+        after[place] = before[following] = own
+        before[own], after[own] = place, following
+        self._parents[node] = parent
+        self._counts[parent] += 1
+
+    def _leave(self, node: int) -> None:
+        """Remove a node from its parent."""
+        after, before, own = self._after, self._before, 2 * node
+        after[before[own]], before[after[own]] = after[own], before[own]
+        self._counts[self._parents[node]] -= 1
+
+
+# The queue
 
 # Kernel calls, of which an actor makes one in a round. Some continue in the next round. Those with a minus find a
 # mailbox by its name first, which is a call of its own.
