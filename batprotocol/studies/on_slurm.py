@@ -26,7 +26,7 @@ import msgspec
 
 from batprotocol._util.engines.dask import missing
 from batprotocol.errors import ClusterError, PackageMissing
-from batprotocol.sites.slurm.client import Batch, SlurmClient, SlurmError
+from batprotocol.sites.slurm.client import JobBatch, SlurmClient, SlurmError
 from batprotocol.studies import preparing
 from batprotocol.studies.wheels import Failure, Wheels, WheelServer
 
@@ -150,7 +150,7 @@ class SlurmWorkers:
         while missing > 0 and not self._over.is_set():
             size = min(missing, max(1, largest))
             self._client.submit(
-                Batch(
+                JobBatch(
                     script=self._script,
                     name=self._name,
                     size=size,

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, get_args, get_origin
 import msgspec
 
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.sites.slurm.amounts import span
+from batprotocol.sites.slurm.texts import span
 from batprotocol.workloads.requests.amounts import parse_memory
 
 __all__ = ["converted", "seconds_of", "weights_of"]

@@ -24,7 +24,7 @@ import msgspec
 
 from batprotocol.campaigns.managers.interface import KEPT_BYTES
 from batprotocol.campaigns.model.record import Record
-from batprotocol.sites.slurm.client import Runner, SlurmError
+from batprotocol.sites.slurm.client import CommandRunner, SlurmError
 
 __all__ = ["About", "Folder", "Lines", "NewBatch"]
 
@@ -131,7 +131,7 @@ class Folder:
         timeout: how many seconds a command may take.
     """
 
-    def __init__(self, runner: Runner, path: str, mark: str, timeout: float) -> None:
+    def __init__(self, runner: CommandRunner, path: str, mark: str, timeout: float) -> None:
         self._runner = runner
         self._timeout = timeout
         self.path = self._sh(_OPEN, path, mark).strip()

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from batprotocol.campaigns.managers.interface import KILLED, LOST, NO_DIRECTORY, REFUSED, TIME_OVER, ended
 from batprotocol.campaigns.managers.slurm.batches import Lines
 from batprotocol.campaigns.model import JobState, RemoteEvent, RemoteJob
-from batprotocol.sites.slurm.client import SlurmJob
+from batprotocol.sites.slurm.client import ReportedJob
 
 __all__ = ["BatchState", "judged", "rows_of"]
 
@@ -127,7 +127,7 @@ _READERS: Final[Mapping[str, Callable[[_Known, list[str]], _Known]]] = {
 
 def judged(
     batch: BatchState,
-    rows: Mapping[int | None, Sequence[SlurmJob]],
+    rows: Mapping[int | None, Sequence[ReportedJob]],
     *,
     now: float,
     missing: Callable[[int], bool],
@@ -155,14 +155,14 @@ def judged(
     return found
 
 
-def rows_of(rows: Mapping[int | None, Sequence[SlurmJob]], index: int) -> list[SlurmJob]:
+def rows_of(rows: Mapping[int | None, Sequence[ReportedJob]], index: int) -> list[ReportedJob]:
     """The jobs of Slurm for an element. Tasks of an array that wait or were cancelled may have one row in common."""
     if index in rows:
         return [*rows[index]]
     return [row._replace(id=f"{row.id}_{index}", task=index) for row in rows.get(None, ())]
 
 
-def _row(rows: Iterable[SlurmJob]) -> SlurmJob | None:
+def _row(rows: Iterable[ReportedJob]) -> ReportedJob | None:
     """The job of Slurm for an element: one that runs before one that waits, and these before those that have ended."""
     return min(rows, key=lambda row: (row.has_ended, row.waits), default=None)
 
@@ -173,7 +173,7 @@ def _job(
     number: int,
     walltime: float,
     known: _Known,
-    row: SlurmJob | None,
+    row: ReportedJob | None,
     now: float,
     missing: Callable[[int], bool],
     to_kill: bool,

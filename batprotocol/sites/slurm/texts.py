@@ -1,7 +1,7 @@
 """Slurm's texts, each read in one place: times, resources (TRES), states, ids, keys with values, flags and numbers.
 
 Files of the configuration, accounting, logs, commands and the REST interface have the same texts. Each function raises
-`InputError` for a text that it cannot read. The module must not know where a text comes from.
+`InputError` for a text that it cannot read.
 """
 
 from __future__ import annotations
@@ -12,17 +12,20 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import InputError, hint, shown
+from batprotocol.workloads.requests import expanded_names
 
 __all__ = [
     "ENDED",
     "MOST_BYTES",
     "MOST_DIGITS",
+    "MOST_NAMES",
     "MOST_TASKS",
     "NOTHING",
     "SHORT_STATES",
     "UNLIMITED",
     "WAITING",
     "JobId",
+    "NodeNames",
     "amount",
     "elapsed",
     "flag",
@@ -30,11 +33,13 @@ __all__ = [
     "job_id",
     "json_number",
     "keyed",
+    "lines_of",
     "listed",
     "minutes",
     "number_of",
     "one_of",
     "one_word",
+    "pairs_of",
     "real",
     "span",
     "task_numbers",
@@ -44,6 +49,7 @@ __all__ = [
     "whole",
     "words",
 ]
+
 
 UNLIMITED: Final = frozenset({"UNLIMITED", "INFINITE", "-1"})
 """The words for no limit, in capital letters."""
@@ -395,3 +401,99 @@ def text_of(path: str, most: int = MOST_BYTES) -> str:
     if len(data) > most:
         raise InputError(f"expected at most {MOST_BYTES >> 20} MiB, with all files that are included", file=path)
     return data.decode("utf-8-sig", "replace")
+
+
+# Lines of configuration files
+
+
+MOST_NAMES: Final = 1_000_000
+"""The names that all lines of a file may stand for together: a short file can stand for very many."""
+
+_COMMENT: Final = re.compile(r"(?<!\\)#")
+_NAME: Final = re.compile(r"\s*([A-Za-z0-9_.]+)")
+_EQUALS: Final = re.compile(r"\s*=")
+_QUOTED: Final = re.compile(r'\s*"([^"]*)"(?=\s|$)')
+_PLAIN: Final = re.compile(r"\s*(\S+)")
+_BLANK: Final = re.compile(r"\s+(?=[A-Za-z0-9_.]+=)|\s*$")
+
+
+def lines_of(text: str) -> Iterator[tuple[int, str]]:
+    r"""The lines with the numbers of their beginnings, without comments and blank lines.
+
+    A `\` at the end joins a line and the next. A `#` begins a comment, except after a `\`.
+
+    >>> list(lines_of("# nodes\nNodeName=n0 \\\n  CPUs=4\n"))
+    [(2, 'NodeName=n0    CPUs=4')]
+    """
+    parts: list[str] = []
+    begin = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        begin = begin or number
+        plain = _COMMENT.split(line, maxsplit=1)[0].rstrip().replace("\\#", "#")
+        if plain.endswith("\\"):
+            parts.append(plain[:-1] + " ")
+            continue
+        parts.append(plain)
+        joined = "".join(parts)
+        if joined.strip():
+            yield begin, joined
+        parts, begin = [], 0
+    joined = "".join(parts)
+    if joined.strip():
+        yield begin, joined
+
+
+def pairs_of(line: str) -> list[tuple[str, str]]:
+    """The names of a line with their values, as they are written. A value in quotation marks can have spaces.
+
+    >>> pairs_of('NodeName=n0 Reason="is being repaired" Weight = 3')
+    [('NodeName', 'n0'), ('Reason', 'is being repaired'), ('Weight', '3')]
+
+    Raises:
+        InputError: a word is neither a name nor a value.
+    """
+    pairs: list[tuple[str, str]] = []
+    place, end = 0, len(line.rstrip())
+    while place < end:
+        name = _NAME.match(line, place)
+        equals = name and _EQUALS.match(line, name.end())
+        if not name or not equals:
+            raise InputError(f"expected NAME=VALUE, got {shown(line[place:end].split()[0])}")
+        place = equals.end()
+        blank = _BLANK.match(line, place)
+        if blank is not None:
+            pairs.append((name[1], ""))
+            place = blank.end()
+            continue
+        value = _QUOTED.match(line, place) or _PLAIN.match(line, place)
+        assert value is not None, "text that is not blank has a value"
+        pairs.append((name[1], value[1]))
+        place = value.end()
+    return pairs
+
+
+class NodeNames:
+    """Expands names of nodes, `n[0-63]`, up to a limit for all files together."""
+
+    def __init__(self, most: int = MOST_NAMES) -> None:
+        self._most = self._left = most
+
+    def of(self, text: str) -> list[str]:
+        """The names that a text stands for.
+
+        Raises:
+            InputError: the text cannot be read, or the names are too many.
+        """
+        found = expanded_names(text)
+        self.count(len(found))
+        return found
+
+    def count(self, names: int) -> None:
+        """Count names.
+
+        Raises:
+            InputError: there are too many.
+        """
+        self._left -= names
+        if self._left < 0:
+            raise InputError(f"the lines of the file stand for more than {self._most:,} names")

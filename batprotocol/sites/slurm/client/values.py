@@ -1,19 +1,98 @@
-"""Values that Slurm reports and accepts: jobs, nodes, limits, and batches of jobs to submit."""
+"""Values that Slurm reports and accepts - jobs, nodes, limits, batches of jobs - and its errors, as sentences."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from batprotocol.sites.slurm.amounts import ENDED, WAITING
+from batprotocol.errors import ProtocolError, printable
+from batprotocol.sites.slurm.texts import ENDED, WAITING
 
-__all__ = ["Batch", "Limits", "SlurmClient", "SlurmJob", "SlurmNode"]
+__all__ = [
+    "JobBatch",
+    "ReportedJob",
+    "ReportedNode",
+    "SlurmAway",
+    "SlurmClient",
+    "SlurmError",
+    "SlurmLimit",
+    "SlurmLimits",
+    "SlurmRefusal",
+    "error_of",
+]
+
+
+LONGEST: Final = 500
+"""How many characters of a message are kept."""
+
+
+class SlurmError(ProtocolError):
+    """A request has failed, or its answer cannot be read.
+
+    Attributes:
+        reason: the reason, as one sentence.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class SlurmAway(SlurmError):
+    """Nobody answers now: slurmctld, slurmrestd, or their host. The request may have been carried out."""
+
+
+class SlurmRefusal(SlurmError):
+    """Slurm refuses the request: it would refuse it again."""
+
+
+class SlurmLimit(SlurmError):
+    """A limit on the number of jobs is reached: Slurm may accept the request later."""
+
+
+_AWAY: Final = re.compile(
+    r"unable to contact slurm controller|connect failure|connection refused|socket timed out|zero bytes were|"
+    r"timed? ?out|not responding|unexpected message rec|primary controller|communication (?:connection )?failure|"
+    r"unable to connect|insane message|in standby mode|lost connection|no route to host|broken pipe|"
+    r"connection (?:closed|reset)|could not resolve|host key verification|permission denied \(",
+    re.I,
+)
+_LIMIT: Final = re.compile(
+    r"job violates accounting/qos policy|maxsubmit|submit ?limit|temporarily unable to accept|"
+    r"resource temporarily unavailable|too many",
+    re.I,
+)
+_REFUSAL: Final = re.compile(
+    r"invalid|not available|not (?:permitted|allowed)|than permitted|denied|can ?not be satisfied|too long|"
+    r"unsupported|not supported|must specify",
+    re.I,
+)
+_KINDS: Final = ((_AWAY, SlurmAway), (_LIMIT, SlurmLimit), (_REFUSAL, SlurmRefusal))
+
+
+def error_of(printed: str, program: str) -> SlurmError:
+    """The error that a program of Slurm has printed.
+
+    >>> error_of("sbatch: error: Batch job submission failed: Invalid qos specification\\n", "sbatch")
+    SlurmRefusal('sbatch: Batch job submission failed: Invalid qos specification')
+    """
+    lines = [line.strip() for line in printed[-20 * LONGEST :].splitlines() if line.strip()]
+    line = lines[-1] if lines else "it failed and printed nothing"
+    for prefix in (f"{program}: ", "fatal: ", "error: "):
+        line = line.removeprefix(prefix)
+    kind = next((kind for pattern, kind in _KINDS if pattern.search(printed)), SlurmError)
+    return kind(f"{program}: {printable(line)[:LONGEST]}")
+
+
+# Values
+
 
 USABLE: Final = frozenset(("idle", "mixed", "allocated", "completing", "planned"))
 """The states of nodes that run jobs, or could."""
 
 
-class SlurmJob(NamedTuple):
+class ReportedJob(NamedTuple):
     """A job, or a task of an array.
 
     Attributes:
@@ -48,7 +127,7 @@ class SlurmJob(NamedTuple):
         return self.state == "PENDING" and self.reason in ("", "None")
 
 
-class SlurmNode(NamedTuple):
+class ReportedNode(NamedTuple):
     """A node in a partition.
 
     Attributes:
@@ -73,7 +152,7 @@ class SlurmNode(NamedTuple):
         return self.responds and self.state in USABLE
 
 
-class Limits(NamedTuple):
+class SlurmLimits(NamedTuple):
     """The limits of a Slurm.
 
     Attributes:
@@ -89,7 +168,7 @@ class Limits(NamedTuple):
     exists: bool = True
 
 
-class Batch(NamedTuple):
+class JobBatch(NamedTuple):
     """An array of jobs to submit.
 
     Attributes:
@@ -130,16 +209,16 @@ class Batch(NamedTuple):
 class SlurmClient(Protocol):
     """A client of a Slurm. All methods raise `SlurmError`, and `SlurmAway` if nobody answers within the time limit."""
 
-    def jobs(self) -> Sequence[SlurmJob]:
+    def jobs(self) -> Sequence[ReportedJob]:
         """The jobs of this user, also those that have ended a short time ago; each task of an array is one."""
 
-    def nodes(self, partition: str) -> Sequence[SlurmNode]:
+    def nodes(self, partition: str) -> Sequence[ReportedNode]:
         """The nodes of a partition; "": of all partitions."""
 
-    def limits(self, partition: str) -> Limits:
+    def limits(self, partition: str) -> SlurmLimits:
         """Its limits, and those of a partition."""
 
-    def submit(self, batch: Batch) -> str:
+    def submit(self, batch: JobBatch) -> str:
         """Submit an array; return its id."""
 
     def cancel(self, ids: Iterable[str]) -> None:

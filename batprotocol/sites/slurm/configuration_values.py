@@ -12,16 +12,16 @@ from collections.abc import Mapping
 import msgspec
 
 __all__ = [
-    "Configuration",
-    "Jobs",
-    "Node",
+    "JobParameters",
+    "NodeLine",
     "NotFollowed",
-    "Partition",
-    "Preemption",
-    "Priority",
-    "Scheduler",
-    "Select",
-    "Switch",
+    "PartitionLine",
+    "PreemptionParameters",
+    "PriorityParameters",
+    "SchedulerParameters",
+    "SelectParameters",
+    "SlurmConfiguration",
+    "SwitchLine",
 ]
 
 
@@ -29,7 +29,7 @@ class _Value(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the configuration."""
 
 
-class Node(_Value, frozen=True, kw_only=True):
+class NodeLine(_Value, frozen=True, kw_only=True):
     """A node.
 
     Attributes:
@@ -67,7 +67,7 @@ class Node(_Value, frozen=True, kw_only=True):
     record: int = 0
 
 
-class Partition(_Value, frozen=True, kw_only=True):
+class PartitionLine(_Value, frozen=True, kw_only=True):
     """A partition.
 
     Attributes:
@@ -142,11 +142,11 @@ class Partition(_Value, frozen=True, kw_only=True):
     needs_reservation: bool = False
     root_only: bool = False
     exclusive_user: bool = False
-    select: Select | None = None
+    select: SelectParameters | None = None
     billing_weights: Mapping[str, float] | None = None
 
 
-class Select(_Value, frozen=True, kw_only=True):
+class SelectParameters(_Value, frozen=True, kw_only=True):
     """How nodes are selected (SelectType and SelectTypeParameters).
 
     Attributes:
@@ -168,7 +168,7 @@ class Select(_Value, frozen=True, kw_only=True):
     block_cores: bool = False
 
 
-class Priority(_Value, frozen=True, kw_only=True):
+class PriorityParameters(_Value, frozen=True, kw_only=True):
     """The priorities of jobs (PriorityType and the parameters whose names begin with Priority).
 
     Attributes:
@@ -227,7 +227,7 @@ class Priority(_Value, frozen=True, kw_only=True):
     small_relative_to_time: bool = False
 
 
-class Scheduler(_Value, frozen=True, kw_only=True):
+class SchedulerParameters(_Value, frozen=True, kw_only=True):
     """The scheduler (SchedulerType), and the options of SchedulerParameters, with their names there.
 
     Times are seconds, also those that Slurm counts in minutes or microseconds. An option that limits a number has None
@@ -280,7 +280,7 @@ class Scheduler(_Value, frozen=True, kw_only=True):
     sched_min_interval: float = 2e-6
 
 
-class Preemption(_Value, frozen=True, kw_only=True):
+class PreemptionParameters(_Value, frozen=True, kw_only=True):
     """Preemption (PreemptType and PreemptMode).
 
     Attributes:
@@ -298,7 +298,7 @@ class Preemption(_Value, frozen=True, kw_only=True):
     exempt_time: float = 0.0
 
 
-class Jobs(_Value, frozen=True, kw_only=True):
+class JobParameters(_Value, frozen=True, kw_only=True):
     """The parameters about the lives of jobs, and what may be submitted.
 
     Attributes:
@@ -348,7 +348,7 @@ class Jobs(_Value, frozen=True, kw_only=True):
     first_id: int = 1
 
 
-class Switch(_Value, frozen=True, kw_only=True):
+class SwitchLine(_Value, frozen=True, kw_only=True):
     """A switch of topology.conf.
 
     Attributes:
@@ -384,7 +384,7 @@ class NotFollowed(_Value, frozen=True, kw_only=True):
         return f"{self.file}:{self.line}: {self.name} {self.reason}"
 
 
-class Configuration(_Value, frozen=True, kw_only=True):
+class SlurmConfiguration(_Value, frozen=True, kw_only=True):
     """A slurm.conf.
 
     Attributes:
@@ -405,16 +405,16 @@ class Configuration(_Value, frozen=True, kw_only=True):
     """
 
     cluster: str = ""
-    nodes: tuple[Node, ...] = ()
-    partitions: tuple[Partition, ...] = ()
-    select: Select = Select()
-    priority: Priority = Priority()
-    scheduler: Scheduler = Scheduler()
-    preemption: Preemption = Preemption()
-    jobs: Jobs = Jobs()
+    nodes: tuple[NodeLine, ...] = ()
+    partitions: tuple[PartitionLine, ...] = ()
+    select: SelectParameters = SelectParameters()
+    priority: PriorityParameters = PriorityParameters()
+    scheduler: SchedulerParameters = SchedulerParameters()
+    preemption: PreemptionParameters = PreemptionParameters()
+    jobs: JobParameters = JobParameters()
     licenses: Mapping[str, int] = {}
     gres_types: tuple[str, ...] = ()
     topology: str = "none"
     topology_optional: bool = False
-    switches: tuple[Switch, ...] = ()
+    switches: tuple[SwitchLine, ...] = ()
     not_followed: tuple[NotFollowed, ...] = ()
