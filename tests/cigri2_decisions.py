@@ -8,7 +8,8 @@ from typing import Any
 
 from cigri_records import FILES, NOW, Record, read_file
 
-from batprotocol.campaigns.entities import failures, metascheduler, nikita, predictor, scheduler
+from batprotocol.campaigns import gridstat2
+from batprotocol.campaigns.entities import failures, prediction, scheduling
 from batprotocol.campaigns.jdl import read_jdl
 from batprotocol.campaigns.model import (
     Blacklist,
@@ -16,21 +17,20 @@ from batprotocol.campaigns.model import (
     CampaignState,
     CampaignStatus,
     CampaignType,
-    Cluster,
     ClusterProperties,
     Durations,
-    Grid,
+    GridCluster,
+    GridJob,
+    GridJobState,
+    GridSettings,
+    GridState,
     GridStatus,
-    Job,
-    JobState,
+    GridTask,
     RemoteEvent,
     RemoteJob,
-    Settings,
-    Task,
     TaskPriority,
-    Window,
+    ThroughputWindow,
 )
-from batprotocol.campaigns.text import gridstat2
 from batprotocol.errors import InputError, JdlError
 
 USUAL_WAITING = 0.5
@@ -86,15 +86,15 @@ def predicted(given: Record) -> Record:
     """A ratio, and the mean durations beside it: finished jobs took 100 s, the others take 200 s so far."""
     flood = given["flood_rate"] or USUAL_WAITING
     free = given["nodes_free"] if given["free_at_last_status"] is None else given["free_at_last_status"]
-    situation = predictor.Situation(
+    situation = prediction.Situation(
         ratio=given["old_ratio"],
         free=free,
         waiting=given["remote_waiting"],
         running=given["running"],
         resources=given["max_resources"],
-        allowed=predictor.allowed(given["max_resources"], flood),
+        allowed=prediction.allowed(given["max_resources"], flood),
     )
-    ratio = predictor.adjusted(situation, given["terminated_jobs"])
+    ratio = prediction.adjusted(situation, given["terminated_jobs"])
     if ratio is None:
         return {"forecast": None}
     ended = Durations.of(*[100] * given["terminated_jobs"])
@@ -119,11 +119,11 @@ def expected_end(given: Record) -> Record:
     """When a campaign should have ended."""
     now = 100_000.0
     finished = given["terminated"] if given["submitted_s_ago"] < given["window_s"] else 0
-    end = predictor.end_after(
+    end = prediction.end_after(
         waiting=given["waiting_parameters"] + given["remote_waiting"],
         running=given["running"],
         durations=Durations.of(*[given["duration_each_s"]] * given["terminated"]),
-        window=Window(finished, now - given["submitted_s_ago"] if finished else None),
+        window=ThroughputWindow(finished, now - given["submitted_s_ago"] if finished else None),
         age=given["campaign_age_s"],
         now=now,
     )
@@ -132,9 +132,9 @@ def expected_end(given: Record) -> Record:
     return {"method": end[1], "seconds_to_end": int(end[0])}
 
 
-def _grid2(given: Record) -> Grid:
+def _grid2(given: Record) -> GridState:
     campaigns: list[CampaignStatus] = []
-    jobs: list[Job] = []
+    jobs: list[GridJob] = []
     for each in given["campaigns"]:
         pairs = [(name, 1) if isinstance(name, str) else tuple(name) for name in each["clusters"]]
         known = each["type"] in list(CampaignType)
@@ -148,15 +148,15 @@ def _grid2(given: Record) -> Grid:
         )
         ordered = sum(each.get("to_submit", {}).values())
         campaigns.append(CampaignStatus(campaign=campaign, total=each["params"], pending=each["params"] - ordered))
-        for state in (JobState.REMOTE_WAITING, JobState.RUNNING):
+        for state in (GridJobState.REMOTE_WAITING, GridJobState.RUNNING):
             for cluster, count in each.get(str(state), {}).items():
                 first = len(jobs)
                 jobs += [
-                    Job(id=first + more, campaign=each["id"], task=first + more, cluster=cluster, state=state)
+                    GridJob(id=first + more, campaign=each["id"], task=first + more, cluster=cluster, state=state)
                     for more in range(count)
                 ]
-    return Grid(
-        clusters=tuple(Cluster(name=each["name"], power=each.get("power", 1)) for each in given["clusters"]),
+    return GridState(
+        clusters=tuple(GridCluster(name=each["name"], power=each.get("power", 1)) for each in given["clusters"]),
         gridstatus=tuple(
             GridStatus(cluster=each["name"], max=each["max"], free=each["free"]) for each in given["clusters"]
         ),
@@ -169,12 +169,12 @@ def _grid2(given: Record) -> Grid:
 def launched(given: Record) -> Record:
     """Which schedulers CiGri 2's metascheduler launches, and what they order."""
     grid = _grid2(given)
-    settings = Settings(order_flood_rate=given["flood_rate"] or 0.0)
-    couples = metascheduler.couples(grid, settings)
+    settings = GridSettings(order_flood_rate=given["flood_rate"] or 0.0)
+    couples = scheduling.couples(grid, settings)
     ratios = {(each["id"], name): ratio for each in given["campaigns"] for name, ratio in each.get("ratio", {}).items()}
     active = Counter((job.campaign, job.cluster) for job in grid.jobs)
-    limits = {couple.key: scheduler.Limit(ratio=ratios.get(couple.key, 1.0)) for couple in couples}
-    orders = metascheduler.orders(couples, metascheduler.offers(grid, settings), limits, active)
+    limits = {couple.key: scheduling.Limit(ratio=ratios.get(couple.key, 1.0)) for couple in couples}
+    orders = scheduling.orders(couples, scheduling.offers(grid, settings), limits, active)
     names = {"test": "test", "workqueue": "default"}
     rows = {(each.campaign, each.cluster): each.jobs for each in orders}
     for campaign in given["campaigns"]:
@@ -201,12 +201,19 @@ def _launches_sorted(decision: Record) -> Record:
 def wiped(given: Record) -> Record:
     """What CiGri 2's nikita kills."""
     jobs = [
-        Job(id=index, campaign=1, task=index, cluster="a", state=JobState.REMOTE_WAITING, submission_time=NOW - age)
+        GridJob(
+            id=index,
+            campaign=1,
+            task=index,
+            cluster="a",
+            state=GridJobState.REMOTE_WAITING,
+            submission_time=NOW - age,
+        )
         for index, age in enumerate((age for count, age in given["remote_waiting"] for _ in range(count)), 1)
     ]
     flood = given["flood_rate"] or USUAL_WAITING
     status = GridStatus(cluster="a", max=given["max"], free=0)
-    wipes = nikita.wipes(Grid(now=NOW, gridstatus=(status,), jobs=tuple(jobs)), Settings(flood_rate=flood))
+    wipes = failures.wipes(GridState(now=NOW, gridstatus=(status,), jobs=tuple(jobs)), GridSettings(flood_rate=flood))
     killed = {wipe.job for wipe in wipes}
     back = {job.id: failures.judge(job, _killed(job)).priority for job in jobs if job.id in killed}
     return {
@@ -217,8 +224,8 @@ def wiped(given: Record) -> Record:
     }
 
 
-def _killed(job: Job) -> RemoteJob:
-    return RemoteJob(job=job.id, state=JobState.TERMINATED, events=(RemoteEvent("FRAG_JOB_REQUEST"),))
+def _killed(job: GridJob) -> RemoteJob:
+    return RemoteJob(job=job.id, state=GridJobState.TERMINATED, events=(RemoteEvent("FRAG_JOB_REQUEST"),))
 
 
 def printed2(given: Record) -> Record:
@@ -259,10 +266,10 @@ _SUBMITTED2 = 1795261320.0  # 2026-11-21 11:42:00 UTC
 _CAMPAIGN2 = Campaign(id=1, user="u", name="n", submission_time=_SUBMITTED2)
 
 
-def _jobs2() -> list[tuple[Job, Task]]:
-    states = [JobState.RUNNING] * 3 + [JobState.TERMINATED] * 4 + [JobState.REMOTE_WAITING] * 2
+def _jobs2() -> list[tuple[GridJob, GridTask]]:
+    states = [GridJobState.RUNNING] * 3 + [GridJobState.TERMINATED] * 4 + [GridJobState.REMOTE_WAITING] * 2
     return [
-        (Job(id=number, campaign=1, task=number, cluster="a", state=state), Task(number, 1, "x", "x"))
+        (GridJob(id=number, campaign=1, task=number, cluster="a", state=state), GridTask(number, 1, "x", "x"))
         for number, state in enumerate(states, 1)
     ]
 
@@ -270,7 +277,7 @@ def _jobs2() -> list[tuple[Job, Task]]:
 def _report2(*, full: bool) -> str:
     now = _SUBMITTED2 + 3601
     ended = Durations.of(*[100] * 4)
-    rate = predictor.throughput(Window(4, now - 201), now)
+    rate = prediction.throughput(ThroughputWindow(4, now - 201), now)
     on_a = gridstat2.Throughput(throughput=rate, durations=ended + Durations.of(*[201] * 5))
     return gridstat2.campaign_report(
         CampaignStatus(campaign=_CAMPAIGN2, total=14, terminated=4),

@@ -7,27 +7,27 @@ from typing import Any
 
 from cigri_records import NOW, Record, read_file
 
-from batprotocol.campaigns.entities import failures, metascheduler, runner, scheduler, taps
-from batprotocol.campaigns.entities.regulators import limit_by_tap
+from batprotocol.campaigns.entities import failures, regulation, scheduling
+from batprotocol.campaigns.entities.regulation import limit_by_tap
 from batprotocol.campaigns.jdl import properties_from, read_jdl, rows_of
 from batprotocol.campaigns.model import (
     Blacklist,
     Campaign,
     CampaignState,
     CampaignStatus,
-    Cluster,
     ClusterProperties,
-    Grid,
+    GridCluster,
+    GridJob,
+    GridJobState,
+    GridSettings,
+    GridState,
     GridStatus,
-    Job,
-    JobState,
+    GridTask,
     RemoteEvent,
     RemoteJob,
-    Settings,
     Tap,
     TapSettings,
     TapState,
-    Task,
     TaskPriority,
     UserPriority,
 )
@@ -49,14 +49,14 @@ def _campaign3(number: int, given: Record, paused: bool) -> Campaign:
     return Campaign(id=number, user=given.get("user", "u"), name="n", state=state, clusters=tuple(properties))
 
 
-def _grid3(given: Record) -> Grid:
+def _grid3(given: Record) -> GridState:
     paused = {_number(name) for name in given.get("paused", ())}
     campaigns = tuple(_campaign3(place, each, place in paused) for place, each in enumerate(given["campaigns"], 1))
     totals = [each["nb_jobs"] for each in given["campaigns"]]
-    return Grid(
+    return GridState(
         now=NOW,
         clusters=tuple(
-            Cluster(
+            GridCluster(
                 name=each["name"],
                 power=each.get("power", 1),
                 stress_factor=each.get("stress_factor"),
@@ -79,10 +79,10 @@ def _grid3(given: Record) -> Grid:
 
 def queues(given: Record) -> Record:
     """What CiGri 3 puts into the queues of its clusters."""
-    grid, settings = _grid3(given), Settings(strategy="priority")
+    grid, settings = _grid3(given), GridSettings(strategy="priority")
     couples = [
         couple
-        for couple in metascheduler.couples(grid, settings)
+        for couple in scheduling.couples(grid, settings)
         if not couple.properties.prologue or couple.cluster.name in couple.status.prologue_done
     ]
     rates = {(_number(each["campaign"]), each["cluster"]): each["rate"] for each in given.get("taps", ())}
@@ -102,7 +102,7 @@ def queues(given: Record) -> Record:
     wanted = {key: min(most, settings.batch) for key, most in limits.items() if most > 0}
     tasks = _tasks3(given)
     found: dict[str, list[Record]] = {}
-    drawn = scheduler.draw(wanted, {key: tasks[key][:most] for key, most in wanted.items()})
+    drawn = scheduling.draw(wanted, {key: tasks[key][:most] for key, most in wanted.items()})
     for (number, cluster), got in drawn.items():
         properties = grid.campaigns[number - 1].campaign.on(cluster)
         assert properties
@@ -128,7 +128,7 @@ def _options(properties: ClusterProperties) -> Record:
     return found
 
 
-def _tasks3(given: Record) -> dict[tuple[int, str], list[Task]]:
+def _tasks3(given: Record) -> dict[tuple[int, str], list[GridTask]]:
     """The tasks of each campaign, in the order in which each cluster draws them."""
     priorities = {(each["campaign"], each["param"]): each["priority"] for each in given.get("task_priority", ())}
     affinities = {
@@ -139,7 +139,9 @@ def _tasks3(given: Record) -> dict[tuple[int, str], list[Task]]:
     for place, campaign in enumerate(given["campaigns"], 1):
         name = f"camp{place}"
         tasks = [
-            Task(first + index, place, str(index), str(index), priorities.get((name, str(index)), TaskPriority.USUAL))
+            GridTask(
+                first + index, place, str(index), str(index), priorities.get((name, str(index)), TaskPriority.USUAL)
+            )
             for index in range(campaign["nb_jobs"])
         ]
         first += len(tasks)
@@ -166,11 +168,11 @@ def turned(given: Record) -> Record:
     """A tap after each of several turns."""
     settings = _tap_settings(given)
     turns: dict[str, Callable[[Tap], Tap]] = {
-        "increase": lambda tap: taps.increase(tap, settings),
-        "decrease": lambda tap: taps.decrease(tap, NOW, settings),
-        "close": lambda tap: taps.close(tap, NOW),
-        "open": taps.open_,
-        "reset": lambda tap: taps.reset(tap, settings),
+        "increase": lambda tap: regulation.increase(tap, settings),
+        "decrease": lambda tap: regulation.decrease(tap, NOW, settings),
+        "close": lambda tap: regulation.close(tap, NOW),
+        "open": regulation.open_,
+        "reset": lambda tap: regulation.reset(tap, settings),
     }
     tap = Tap(campaign=1, cluster="a", rate=settings.rate)
     states = [tap]
@@ -183,8 +185,8 @@ def tap_rate(given: Record) -> Record:
     """A rate, turned up and down."""
     tap, settings = Tap(campaign=1, cluster="a", rate=given["rate"]), TapSettings()
     return {
-        "after_increase": taps.increase(tap, settings).rate,
-        "after_decrease": taps.decrease(tap, NOW, settings).rate,
+        "after_increase": regulation.increase(tap, settings).rate,
+        "after_decrease": regulation.decrease(tap, NOW, settings).rate,
     }
 
 
@@ -202,7 +204,7 @@ def _tap(given: Record, number: int = 1) -> Tap:
 
 def decrease_after_close(given: Record) -> Record:
     """A closed tap, turned down."""
-    tap = taps.decrease(_tap(given), NOW, TapSettings())
+    tap = regulation.decrease(_tap(given), NOW, TapSettings())
     return {"state": str(tap.state), "rate": tap.rate}
 
 
@@ -225,8 +227,8 @@ def next_jobs(given: Record) -> list[list[str]]:
     own = {number: Tap(campaign=number, cluster="a") for number in range(1, len(given["campaigns"]) + 1)}
     own |= {_number(each["campaign"]): _tap(each, _number(each["campaign"])) for each in given.get("taps", ())}
     banned = {_number(name) for name in given.get("blacklist", ())}
-    lengths = [runner.Run(_number(run[0][0]), len(run)) for run in runs]
-    served = runner.serve(lengths, own, banned, NOW, TapSettings())
+    lengths = [regulation.QueuedRun(_number(run[0][0]), len(run)) for run in runs]
+    served = regulation.serve(lengths, own, banned, NOW, TapSettings())
     if served is None:
         return []
     first = next(run for run in runs if _number(run[0][0]) == served.campaign)
@@ -236,9 +238,9 @@ def next_jobs(given: Record) -> list[list[str]]:
 def analyzed(given: Record) -> Record:
     """What the end of a job means."""
     remote = given["remote_job"]
-    job = Job(id=1, campaign=1, task=None if given["tag"] else 1, cluster="a", tag=given["tag"], remote_id="77")
+    job = GridJob(id=1, campaign=1, task=None if given["tag"] else 1, cluster="a", tag=given["tag"], remote_id="77")
     events = tuple(RemoteEvent(each["type"], each.get("description", "")) for each in remote["events"])
-    said = RemoteJob(job=1, state=JobState.TERMINATED, exit_code=remote["exit_code"] or None, events=events)
+    said = RemoteJob(job=1, state=GridJobState.TERMINATED, exit_code=remote["exit_code"] or None, events=events)
     verdict = failures.judge(job, said)
     return {
         "events": [

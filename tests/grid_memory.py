@@ -6,45 +6,45 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from batprotocol.campaigns.entities import cycle, failures, updator
+from batprotocol.campaigns.entities import cycle, failures
 from batprotocol.campaigns.model import (
     Blacklist,
     Campaign,
+    CampaignProgress,
     CampaignState,
     CampaignStatus,
-    Cluster,
     ControllerState,
     Decisions,
     Durations,
-    Event,
     EventState,
     Forecast,
-    Grid,
+    GridCluster,
+    GridEvent,
+    GridJob,
+    GridJobState,
+    GridSettings,
+    GridState,
     GridStatus,
-    Job,
-    JobState,
+    GridTask,
+    GridUpdate,
     KillReason,
     Observation,
-    Progress,
-    Settings,
     Tap,
-    Task,
     TaskState,
-    Update,
-    Window,
+    ThroughputWindow,
 )
 
 
 class MemoryGrid:
     """Campaigns, tasks and jobs by number. Nothing that ended is forgotten, so that tests can look at it."""
 
-    def __init__(self, clusters: Iterable[Cluster], settings: Settings) -> None:
+    def __init__(self, clusters: Iterable[GridCluster], settings: GridSettings) -> None:
         self.clusters = tuple(clusters)
         self.settings = settings
         self.campaigns: dict[int, Campaign] = {}
-        self.tasks: dict[int, Task] = {}
-        self.jobs: dict[int, Job] = {}
-        self.events: dict[int, Event] = {}
+        self.tasks: dict[int, GridTask] = {}
+        self.jobs: dict[int, GridJob] = {}
+        self.events: dict[int, GridEvent] = {}
         self.gridstatus: dict[str, GridStatus] = {}
         self.forecasts: dict[tuple[int, str | None], Forecast] = {}
         self.taps: dict[tuple[int, str], Tap] = {}
@@ -59,38 +59,38 @@ class MemoryGrid:
         self.campaigns[campaign.id] = campaign
         for each in parameters:
             number = len(self.tasks) + 1
-            self.tasks[number] = Task(number, campaign.id, each, each)
+            self.tasks[number] = GridTask(number, campaign.id, each, each)
         return campaign
 
-    def run(self, observations: Iterable[Observation], now: float) -> tuple[Update, Decisions]:
+    def run(self, observations: Iterable[Observation], now: float) -> tuple[GridUpdate, Decisions]:
         """One cycle. What the clusters are to do is in the jobs then."""
-        update = updator.update(self.active(), observations, now=now, open_events=self.open_events())
+        update = failures.update(self.active(), observations, now=now, open_events=self.open_events())
         self.apply_update(update)
         decisions = cycle.decide(self.grid(now), self.settings, self.first)
         self.apply_decisions(decisions, now)
         self.decisions = decisions
         return update, decisions
 
-    def active(self) -> tuple[Job, ...]:
+    def active(self) -> tuple[GridJob, ...]:
         return tuple(job for job in self.jobs.values() if not job.state.ended)
 
-    def open_events(self) -> tuple[Event, ...]:
+    def open_events(self) -> tuple[GridEvent, ...]:
         return tuple(event for event in self.events.values() if event.state is EventState.OPEN)
 
-    def first(self, campaign: int, cluster: str, many: int) -> list[Task]:
+    def first(self, campaign: int, cluster: str, many: int) -> list[GridTask]:
         """The first tasks of a campaign that wait, for a cluster."""
         waiting = (task for task in self.tasks.values() if task.campaign == campaign)
         waiting = (task for task in waiting if task.state is TaskState.PENDING)
 
-        def key(task: Task) -> tuple[int, int, int]:
+        def key(task: GridTask) -> tuple[int, int, int]:
             return (-task.priority, -self.affinities.get((task.id, cluster), 0), task.id)
 
         return sorted(waiting, key=key)[:many]
 
-    def grid(self, now: float) -> Grid:
+    def grid(self, now: float) -> GridState:
         """What is known, for a cycle."""
-        done = [job for job in self.jobs.values() if job.state is JobState.TERMINATED and job.task is not None]
-        return Grid(
+        done = [job for job in self.jobs.values() if job.state is GridJobState.TERMINATED and job.task is not None]
+        return GridState(
             now=now,
             clusters=self.clusters,
             gridstatus=tuple(self.gridstatus.values()),
@@ -117,7 +117,7 @@ class MemoryGrid:
         tags = {
             (job.tag, job.cluster)
             for job in self.jobs.values()
-            if job.campaign == campaign.id and job.state is JobState.TERMINATED
+            if job.campaign == campaign.id and job.state is GridJobState.TERMINATED
         }
         return CampaignStatus(
             campaign=campaign,
@@ -132,13 +132,13 @@ class MemoryGrid:
             used=tuple({job.cluster for job in self.jobs.values() if job.campaign == campaign.id}),
         )
 
-    def _progress(self, campaign: Campaign, cluster: str, done: Iterable[Job]) -> Progress:
+    def _progress(self, campaign: Campaign, cluster: str, done: Iterable[GridJob]) -> CampaignProgress:
         own = [job for job in done if job.campaign == campaign.id and job.cluster == cluster]
         took = Durations.of(*((job.stop_time or 0) - (job.start_time or job.submission_time) for job in own))
-        window = Window(len(own), min((job.submission_time for job in own), default=None))
-        return Progress(campaign=campaign.id, cluster=cluster, durations=took, window=window)
+        window = ThroughputWindow(len(own), min((job.submission_time for job in own), default=None))
+        return CampaignProgress(campaign=campaign.id, cluster=cluster, durations=took, window=window)
 
-    def apply_update(self, update: Update) -> None:
+    def apply_update(self, update: GridUpdate) -> None:
         self.gridstatus |= {each.cluster: each for each in update.gridstatus}
         for change in update.jobs:
             news = {key: each for key, each in msgspec.structs.asdict(change).items() if each is not None}
@@ -163,7 +163,7 @@ class MemoryGrid:
         for wipe in update.wipes:
             self.kill(wipe.job, wipe.reason)
 
-    def _insert(self, event: Event) -> int:
+    def _insert(self, event: GridEvent) -> int:
         number = len(self.events) + 1
         self.events[number] = msgspec.structs.replace(event, id=number)
         return number
@@ -179,7 +179,7 @@ class MemoryGrid:
         for each in decisions.submissions:
             for task in each.tasks if each.tag is None else (None,):
                 number = len(self.jobs) + 1
-                self.jobs[number] = Job(
+                self.jobs[number] = GridJob(
                     id=number,
                     campaign=each.campaign.id,
                     task=task,

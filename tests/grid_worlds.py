@@ -11,12 +11,12 @@ from batprotocol.campaigns.model import (
     Campaign,
     CampaignType,
     ClusterProperties,
-    Job,
-    JobState,
+    GridJob,
+    GridJobState,
+    GridSettings,
     Observation,
     RemoteEvent,
     RemoteJob,
-    Settings,
 )
 
 REGULATORS = ("slow-start", "two-way", "exponential", "rate", "controller")
@@ -34,20 +34,20 @@ class Remote:
         self.weights: dict[int, int] = {}
 
     def free(self) -> int:
-        running = (number for number, job in self.jobs.items() if job.state is JobState.RUNNING)
+        running = (number for number, job in self.jobs.items() if job.state is GridJobState.RUNNING)
         return self.size - self.local - sum(self.weights[number] for number in running)
 
-    def take(self, jobs: list[Job], now: float) -> None:
+    def take(self, jobs: list[GridJob], now: float) -> None:
         """Submit and kill what the grid wants. A number that it knows is no news."""
         for job in jobs:
-            if job.kill is not None and job.id in self.jobs and self.jobs[job.id].state is not JobState.TERMINATED:
+            if job.kill is not None and job.id in self.jobs and self.jobs[job.id].state is not GridJobState.TERMINATED:
                 self.end(job.id, "killed", now)
-            elif job.kill is None and job.state is JobState.TO_LAUNCH and job.id not in self.jobs:
+            elif job.kill is None and job.state is GridJobState.TO_LAUNCH and job.id not in self.jobs:
                 self.weights[job.id] = job.weight
-                self.jobs[job.id] = RemoteJob(job=job.id, state=JobState.REMOTE_WAITING, remote_id=f"r{job.id}")
+                self.jobs[job.id] = RemoteJob(job=job.id, state=GridJobState.REMOTE_WAITING, remote_id=f"r{job.id}")
         for number, job in self.jobs.items():
-            if job.state is JobState.REMOTE_WAITING and self.weights[number] <= self.free():
-                self.jobs[number] = msgspec.structs.replace(job, state=JobState.RUNNING, start_time=now)
+            if job.state is GridJobState.REMOTE_WAITING and self.weights[number] <= self.free():
+                self.jobs[number] = msgspec.structs.replace(job, state=GridJobState.RUNNING, start_time=now)
 
     def end(self, number: int, how: str, now: float) -> None:
         """A job ends."""
@@ -61,7 +61,7 @@ class Remote:
             return
         self.jobs[number] = msgspec.structs.replace(
             self.jobs[number],
-            state=JobState.TERMINATED,
+            state=GridJobState.TERMINATED,
             stop_time=now,
             exit_code=codes.get(how),
             events=events.get(how, ()),
@@ -82,7 +82,7 @@ def campaign(user: str, *clusters: str, **said: Any) -> Campaign:
 
 
 SETTINGS = st.builds(
-    Settings,
+    GridSettings,
     strategy=st.sampled_from(("fifo", "affinity", "priority")),
     regulator=st.sampled_from(REGULATORS),
     flood_rate=st.sampled_from((0.0, 0.3, 1.0)),

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from batprotocol.legacy.json import events as e
+from batprotocol.legacy.json.events import EVENTS, EventVersions, Version
 from batprotocol.legacy.json.values import Job, JobProfile, JobProgress, Resource
-from batprotocol.legacy.json.versions import EVENTS, EventRow, Version
 from batprotocol.legacy.text import events as t
-from batprotocol.legacy.text.stamps import STAMPS, Stamp
+from batprotocol.legacy.text.wire import STAMPS, Stamp
 
 numbers = st.floats(0, 1e12) | st.integers(0, 2**40).map(float)
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\uf8ff"), max_size=8)
@@ -78,7 +78,7 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
 
 
 @st.composite
-def json_events(draw: st.DrawFn, row: EventRow, version: Version) -> e.Event:
+def json_events(draw: st.DrawFn, row: EventVersions, version: Version) -> e.Event:
     """An event of a version."""
     timestamp, beside = draw(numbers), draw(extras)
     if row.fields is None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from batprotocol.campaigns.managers import ResourceManager
-from batprotocol.campaigns.model import JobState, RemoteJob
+from batprotocol.campaigns.model import GridJobState, RemoteJob
 
 __all__ = ["ends", "jobs_of", "until"]
 
@@ -26,5 +26,5 @@ def jobs_of(cluster: ResourceManager) -> dict[int, RemoteJob]:
 
 def ends(cluster: ResourceManager, patience: float, step: float) -> dict[int, RemoteJob]:
     """All jobs of a cluster, once all have ended."""
-    until(lambda: all(job.state is JobState.TERMINATED for job in jobs_of(cluster).values()), patience, step)
+    until(lambda: all(job.state is GridJobState.TERMINATED for job in jobs_of(cluster).values()), patience, step)
     return jobs_of(cluster)

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-from batprotocol.campaigns.model import Regulator, Settings
-from batprotocol.campaigns.simulation.study import Case, run_case
+from batprotocol.campaigns.model import GridSettings, Regulator
+from batprotocol.campaigns.simulation.report import RegulatorCase, run_case
 
 LENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 JOBS = dict.fromkeys(LENGTHS, 10_000) | {100.0: 2_000}
@@ -24,12 +24,14 @@ JOBS = dict.fromkeys(LENGTHS, 10_000) | {100.0: 2_000}
 REGULATORS: tuple[Regulator, ...] = get_args(Regulator)
 
 
-def cases() -> Iterator[Case]:
+def cases() -> Iterator[RegulatorCase]:
     """All cases, the short ones first."""
     for length in LENGTHS:
         for regulator in REGULATORS:
             for finalize in (True, False):
-                yield Case(settings=Settings(regulator=regulator, finalize=finalize), length=length, jobs=JOBS[length])
+                yield RegulatorCase(
+                    settings=GridSettings(regulator=regulator, finalize=finalize), length=length, jobs=JOBS[length]
+                )
 
 
 def run(path: Path) -> None:

@@ -2,31 +2,203 @@
 
 Each decision is stored before a cluster gets it: the store has a job before it is submitted, and a kill before it is
 sent. So the loop may be killed at any moment. The next loop repeats the requests, and the clusters skip those that they
-have carried out already. The loop must not know of clocks or tables.
+have carried out already. `ClusterConnections` asks the clusters in parallel, `Loop` has the cycle, and `run_campaigns`
+runs cycle after cycle.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence, Set
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from functools import partial
-from typing import Final
+from queue import SimpleQueue
+from typing import Any, Final, TypeVar
 
 import msgspec
 
-from batprotocol.campaigns.entities import cycle, updator
-from batprotocol.campaigns.entities.hindrances import hindrances
-from batprotocol.campaigns.jdl import environment, seconds_of
-from batprotocol.campaigns.managers.asking import Clusters
-from batprotocol.campaigns.managers.interface import DIRECTORY, NODES, Request, ResourceManager
-from batprotocol.campaigns.model import Campaign, Decisions, Grid, Job, Observation, Settings, Task, Update
-from batprotocol.campaigns.model.record import Record
-from batprotocol.campaigns.store import Store
+from batprotocol._util.signals import Interrupts
+from batprotocol.campaigns import jdl
+from batprotocol.campaigns.entities import cycle, failures
+from batprotocol.campaigns.entities.failures import hindrances
+from batprotocol.campaigns.jdl import seconds_of
+from batprotocol.campaigns.managers.interface import DIRECTORY, NODES, JobRequest, ResourceManager
+from batprotocol.campaigns.managers.types import open_manager
+from batprotocol.campaigns.model import (
+    Campaign,
+    Decisions,
+    GridJob,
+    GridSettings,
+    GridState,
+    GridTask,
+    GridUpdate,
+    GridValue,
+    Observation,
+)
+from batprotocol.campaigns.store import ClusterEntry, GridStore
+from batprotocol.errors import ClusterError, StoreAway
 
-__all__ = ["Cycle", "Loop", "request_of"]
+__all__ = [
+    "Cycle",
+    "Loop",
+    "request_of",
+    "run_campaigns",
+]
 
 
-class Cycle(Record, frozen=True, kw_only=True):
+# Asks clusters in parallel, so that a cluster that does not answer does not delay the others.
+
+
+Answer = TypeVar("Answer")
+
+FIRST_SECONDS: Final = 1.0
+LONGEST_SECONDS: Final = 60.0
+"""The pause before a cluster that has failed is asked again: the first one, and the longest one."""
+
+
+class ClusterConnection:
+    """A cluster, and the thread that asks it."""
+
+    def __init__(self, manager: ResourceManager, threaded: bool) -> None:
+        self.manager = manager
+        self.asked: Future[Any] | None = None  # a question whose answer has not been taken
+        self.kind = ""
+        self.retry_at = 0.0
+        self._pause = 0.0
+        self._threaded = threaded
+        self._questions: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether it has a question that it has not answered."""
+        return self.asked is not None and not self.asked.done()
+
+    def ask(self, kind: str, question: Callable[[], Any]) -> Future[Any]:
+        """Ask the cluster, now or in its thread."""
+        asked: Future[Any] = Future()
+        self.asked, self.kind = asked, kind
+        if not self._threaded:
+            _answer(asked, question)
+            return asked
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._listen, name=f"cluster {self.manager.name}", daemon=True)
+            self._thread.start()
+        self._questions.put((asked, question))
+        return asked
+
+    def take(self) -> Any:
+        """Take its answer. An exception of the question is raised here."""
+        assert self.asked is not None
+        asked, self.asked = self.asked, None
+        return asked.result()
+
+    def failed(self, now: float) -> None:
+        """Record that it did not answer: it is not asked again before a pause."""
+        self._pause = min(max(FIRST_SECONDS, 2 * self._pause), LONGEST_SECONDS)
+        self.retry_at = now + self._pause
+
+    def answered(self) -> None:
+        """Record that it has answered."""
+        self._pause = self.retry_at = 0.0
+
+    def close(self) -> None:
+        """Let its thread end, after the question that it has."""
+        if self._thread is not None:
+            self._questions.put(None)
+
+    def _listen(self) -> None:
+        while (asked := self._questions.get()) is not None:
+            _answer(*asked)
+
+
+def _answer(asked: Future[Any], question: Callable[[], Any]) -> None:
+    try:
+        asked.set_result(question())
+    except BaseException as error:  # `take` raises it
+        asked.set_exception(error)
+
+
+class ClusterConnections:
+    """All clusters.
+
+    Args:
+        managers: their resource managers.
+        patience: how many seconds to wait for slow clusters; None: without a limit, one cluster after the other in this
+            thread.
+    """
+
+    def __init__(self, managers: Iterable[ResourceManager], patience: float | None) -> None:
+        self._stations = {each.name: ClusterConnection(each, patience is not None) for each in managers}
+        self._patience = patience
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stations)
+
+    def ask(
+        self, kind: str, questions: Mapping[str, Callable[[ResourceManager], Answer]], now: float
+    ) -> tuple[dict[str, Answer], list[ClusterError]]:
+        """Ask clusters by their names; return the answers that came within the patience, and the errors.
+
+        A cluster that has not answered its last question, or that has just failed, gets no question. So an answer may
+        belong to an earlier question of this kind.
+
+        Args:
+            kind: the kind of the questions.
+            questions: the question for each cluster, by name; unknown names are ignored.
+            now: seconds of the grid's clock.
+        """
+        answers: dict[str, Answer] = {}
+        errors: list[ClusterError] = []
+        answers.update(self._taken(kind, now, errors))
+        asked: list[Future[Any]] = []
+        for name, question in questions.items():
+            station = self._stations.get(name)
+            if station is None or name in answers or station.asked is not None or now < station.retry_at:
+                continue
+            asked.append(station.ask(kind, _bound(question, station.manager)))
+        wait(asked, self._patience)
+        answers.update(self._taken(kind, now, errors))  # also late ones, of any kind
+        return answers, errors
+
+    def tend(self) -> None:
+        """Let the clusters do the work that is due between two cycles, except those that are busy."""
+        for station in self._stations.values():
+            if not station.busy:
+                station.manager.tend()
+
+    def close(self) -> None:
+        """Wait for the answers, for the patience at most, and let the threads end."""
+        asked = [station.asked for station in self._stations.values() if station.asked is not None]
+        wait(asked, self._patience)
+        for station in self._stations.values():
+            station.close()
+
+    def _taken(self, kind: str, now: float, errors: list[ClusterError]) -> dict[str, Any]:
+        """Take all new answers; return those to questions of a kind, by cluster."""
+        found: dict[str, Any] = {}
+        for name, station in self._stations.items():
+            if station.asked is None or station.busy:
+                continue
+            try:
+                answer = station.take()
+                station.answered()
+                if station.kind == kind:
+                    found[name] = answer
+            except ClusterError as error:
+                errors.append(error)
+                station.failed(now)
+        return found
+
+
+def _bound(question: Callable[[ResourceManager], Answer], manager: ResourceManager) -> Callable[[], Answer]:
+    return lambda: question(manager)
+
+
+class Cycle(GridValue, frozen=True, kw_only=True):
     """The record of a cycle.
 
     Args:
@@ -40,9 +212,9 @@ class Cycle(Record, frozen=True, kw_only=True):
 
     now: float
     observations: tuple[Observation, ...]
-    grid: Grid
+    grid: GridState
     decisions: Decisions
-    launched: tuple[Job, ...] = ()
+    launched: tuple[GridJob, ...] = ()
     troubles: tuple[str, ...] = ()
 
     @property
@@ -73,14 +245,14 @@ class Loop:
 
     def __init__(
         self,
-        store: Store,
+        store: GridStore,
         managers: Iterable[ResourceManager],
-        settings: Settings,
+        settings: GridSettings,
         clock: Callable[[], float],
         patience: float | None = None,
     ) -> None:
         self._store = store
-        self._clusters = Clusters(managers, patience)
+        self._clusters = ClusterConnections(managers, patience)
         self._settings = settings
         self._clock = clock
 
@@ -90,7 +262,7 @@ class Loop:
         observations = self._look(used, recent)
         now = self._clock()
         with self._store.cycle() as books:
-            update = updator.update(books.jobs(), observations, now=now, open_events=books.open_events())
+            update = failures.update(books.jobs(), observations, now=now, open_events=books.open_events())
             books.record(_worth_keeping(update, observations, used), observations)
             grid = _seen(books.grid(now, self._settings.window), observations)
             decisions = cycle.decide(grid, self._settings, books.tasks)
@@ -98,7 +270,7 @@ class Loop:
         to_kill = {job.id for job in grid.jobs if job.kill is not None} | {wipe.job for wipe in decisions.wipes}
         alive = {job.id for job in grid.jobs}
         wanted = self._store.requests([*update.relaunch, *(job.id for job in launched)])
-        requests: dict[str, list[Request]] = {}
+        requests: dict[str, list[JobRequest]] = {}
         for number in sorted(wanted):
             requests.setdefault(wanted[number][0].cluster, []).append(request_of(*wanted[number]))
         words = {}
@@ -148,20 +320,20 @@ def _look(manager: ResourceManager) -> Observation:
 
 
 def _request(
-    manager: ResourceManager, *, kill: Sequence[int], submit: Sequence[Request], forget: Sequence[int]
+    manager: ResourceManager, *, kill: Sequence[int], submit: Sequence[JobRequest], forget: Sequence[int]
 ) -> None:
     manager.kill(kill)
     manager.submit(submit)
     manager.forget(forget)
 
 
-def _seen(grid: Grid, observations: Iterable[Observation]) -> Grid:
+def _seen(grid: GridState, observations: Iterable[Observation]) -> GridState:
     """The grid with the resources of only the clusters that have just answered: those of the others are unknown."""
     answered = {each.cluster for each in observations if each.error is None}
     return msgspec.structs.replace(grid, gridstatus=tuple(each for each in grid.gridstatus if each.cluster in answered))
 
 
-def _worth_keeping(update: Update, observations: Iterable[Observation], used: Set[str]) -> Update:
+def _worth_keeping(update: GridUpdate, observations: Iterable[Observation], used: Set[str]) -> GridUpdate:
     """The update without snapshots of clusters that have no jobs and that nobody uses: they are not asked again."""
     ours = {each.cluster for each in observations if each.jobs}
     kept = tuple(each for each in update.gridstatus if each.cluster in used or each.cluster in ours)
@@ -178,7 +350,7 @@ def _once(command: str, marker: str) -> str:
     return f"exec 9>>{lock} && flock 9 || exit 1\n[ -e {file} ] && exit 0\n(\n{command}\n) && : >>{file}"
 
 
-def request_of(job: Job, campaign: Campaign, task: Task | None) -> Request:
+def request_of(job: GridJob, campaign: Campaign, task: GridTask | None) -> JobRequest:
     """The request for a job to its cluster; without a task, the job is a prologue or an epilogue.
 
     In commands and the directory, `{HOME}` and `{CAMPAIGN_ID}` are replaced.
@@ -198,10 +370,10 @@ def request_of(job: Job, campaign: Campaign, task: Task | None) -> Request:
     def expanded(text: str) -> str:
         return text.replace("{HOME}", "$HOME").replace("{CAMPAIGN_ID}", str(campaign.id))
 
-    return Request(
+    return JobRequest(
         job=job.id,
         command=expanded(command),
-        environment=environment(campaign, properties, job, task, workdir=DIRECTORY, node_file=NODES),
+        environment=jdl.environment(campaign, properties, job, task, workdir=DIRECTORY, node_file=NODES),
         campaign=campaign.id,
         parameters=task.parameters if task else "",
         directory=expanded(properties.exec_directory),
@@ -213,3 +385,135 @@ def request_of(job: Job, campaign: Campaign, task: Task | None) -> Request:
         best_effort=job.best_effort,
         group=job.group,
     )
+
+
+# Runs the loop: cycle after cycle with pauses, until a signal stops it or there is no work.
+
+
+PATIENCE_SECONDS: Final = 2.0
+"""How long a cycle waits for slow clusters."""
+
+RETRY_SECONDS: Final = (0.2, 10.0)
+"""The pause before the store is asked again after its server has gone: the first one, and the longest one."""
+
+TEND_SECONDS: Final = 0.02
+"""The interval in which local clusters are tended while the loop pauses."""
+
+
+def run_campaigns(
+    store: GridStore,
+    settings: GridSettings,
+    *,
+    cycle_seconds: float = 5.0,
+    until_idle: bool = False,
+    until_stuck: bool = False,
+    cycles: int | None = None,
+    on_cycle: Callable[[Cycle], None] = lambda cycle: None,
+    on_trouble: Callable[[str], None] = lambda trouble: None,
+) -> None:
+    """Run the campaigns of a store on its clusters.
+
+    It may end at any moment, also by a signal. The jobs on the clusters go on, and the next run continues.
+
+    Args:
+        store: the store of the campaigns.
+        settings: the settings of the grid.
+        cycle_seconds: the minimum number of seconds from one cycle to the next.
+        until_idle: whether to return when all campaigns and jobs have ended.
+        until_stuck: whether to return when each campaign has ended or waits for a person.
+        cycles: the number of cycles to run; None: no limit.
+        on_cycle: called with each cycle.
+        on_trouble: called with the reason when the server of the store cannot be reached.
+
+    Raises:
+        StoreError: the store cannot be used, or another loop runs on it. If the server goes away after the first cycle,
+            the loop waits for it.
+        KeyboardInterrupt: the process got SIGINT. In the main thread, the cycle ends first.
+        SystemExit: the process got SIGTERM; the status is 143. In the main thread, the cycle ends first.
+    """
+    done = 0
+    pause = RETRY_SECONDS[0]
+
+    def over(cycle: Cycle) -> bool:
+        idle = cycle.idle and (until_idle or until_stuck)
+        return idle or (until_stuck and cycle.stuck) or done == cycles
+
+    with Interrupts() as interrupts, _loop(store, settings) as loop:
+        while True:
+            try:
+                with store.only_loop():
+                    while True:
+                        began = time.monotonic()
+                        cycle = loop.cycle()
+                        done += 1
+                        pause = RETRY_SECONDS[0]
+                        on_cycle(cycle)
+                        if over(cycle):
+                            return
+                        interrupts.check()
+                        _tend(loop, interrupts, began + cycle_seconds)
+            except StoreAway as error:
+                if not done:
+                    raise
+                on_trouble(str(error))
+                _tend(loop, interrupts, time.monotonic() + pause)
+                pause = min(2 * pause, RETRY_SECONDS[1])
+
+
+def _tend(loop: Loop, interrupts: Interrupts, until: float) -> None:
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(left, TEND_SECONDS))
+        interrupts.check()
+        loop.tend()
+
+
+class _Reached:
+    """A resource manager that is opened at its first use, and again at the next one if that fails."""
+
+    def __init__(self, where: ClusterEntry, mark: str) -> None:
+        self.name = where.name
+        self._where = where
+        self._mark = mark
+        self._manager: ResourceManager | None = None
+
+    def look(self) -> Observation:
+        return self._opened().look()
+
+    def submit(self, requests: Sequence[JobRequest]) -> None:
+        self._opened().submit(requests)
+
+    def kill(self, jobs: Iterable[int]) -> None:
+        self._opened().kill(jobs)
+
+    def forget(self, jobs: Iterable[int]) -> None:
+        self._opened().forget(jobs)
+
+    def tend(self) -> None:
+        if self._manager is not None:
+            self._manager.tend()
+
+    def close(self) -> None:
+        if self._manager is not None:
+            self._manager.close()
+
+    def _opened(self) -> ResourceManager:
+        if self._manager is None:
+            where = self._where
+            self._manager = open_manager(where.name, where.batch, where.address, where.resources, self._mark)
+        return self._manager
+
+
+@contextmanager
+def _loop(store: GridStore, settings: GridSettings) -> Iterator[Loop]:
+    """The loop on a store, with the resource managers of all its clusters."""
+    managers: list[ResourceManager] = [_Reached(where, store.mark) for where in store.clusters()]
+    loop = Loop(store, managers, settings, time.time, PATIENCE_SECONDS)
+    try:
+        yield loop
+    finally:
+        loop.close()
+        for manager in managers:
+            try:
+                manager.close()
+            except ClusterError:  # it is gone already
+                continue

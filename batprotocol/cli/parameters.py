@@ -119,7 +119,7 @@ def old_protocol(context: click.Context, parameter: click.Parameter, name: str |
     """The version of an older protocol."""
     if name is None:
         return None
-    from batprotocol.legacy.json.versions import version_of
+    from batprotocol.legacy.json.events import version_of
     from batprotocol.legacy.wire import is_text, text_version
 
     try:

@@ -16,8 +16,8 @@ from batprotocol.errors import InputError, shown
 from batprotocol.gym.log import Log
 from batprotocol.workloads import parse_watts
 from batprotocol.workloads.electricity import CARBON, PRICE, Kind, PowerEvent, Trace
-from batprotocol.workloads.electricity.events import power_events
-from batprotocol.workloads.power_traces import trace_named
+from batprotocol.workloads.electricity.tables import trace_named
+from batprotocol.workloads.electricity.trace import power_events
 
 __all__ = ["SUMS", "Electric", "KnownElectricity"]
 

@@ -12,8 +12,7 @@ from typing import Final, TypeAlias
 from batprotocol.errors import InputError, shown
 from batprotocol.gym.log import Log
 from batprotocol.simulator import host_events_of
-from batprotocol.workloads.host_events import HostEvent
-from batprotocol.workloads.outages import FailureModel, drawn_failures, read_host_events
+from batprotocol.workloads.host_events import FailureModel, HostEvent, drawn_failures, read_host_events
 
 __all__ = ["Failures", "GivenFailures"]
 

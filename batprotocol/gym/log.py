@@ -20,7 +20,7 @@ from batprotocol.model import DelayProfile, Job
 from batprotocol.policies import Order, PolicyNameError, State, WaitingJob, named
 from batprotocol.policies.jobs import per_second
 from batprotocol.simulator import Workload, named_workload
-from batprotocol.workloads.machines import natural_order
+from batprotocol.workloads.platform import natural_order
 
 __all__ = ["NEVER", "Log", "order_of", "parts_of"]
 

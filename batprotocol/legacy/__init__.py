@@ -11,8 +11,8 @@ b'{"now":5.0,"events":[{"timestamp":5.0,"type":"REQUESTED_CALL","data":{}}]}'
 
 from batprotocol.legacy.json import events as json_events
 from batprotocol.legacy.json.builder import MessageBuilder
+from batprotocol.legacy.json.events import VERSIONS, version_of
 from batprotocol.legacy.json.values import Job, JobProfile, JobProgress, Resource
-from batprotocol.legacy.json.versions import VERSIONS, version_of
 from batprotocol.legacy.store import JobStore, connect_redis
 from batprotocol.legacy.text import events as text_events
 from batprotocol.legacy.wire import decode, detect, encode

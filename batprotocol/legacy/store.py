@@ -13,8 +13,8 @@ import msgspec
 
 from batprotocol._util.extras import installing
 from batprotocol.errors import DecodeError, EncodeError, PackageMissing, PeerGone
-from batprotocol.legacy.json.careful import parsed
 from batprotocol.legacy.json.values import Job, JobProfile, types_of
+from batprotocol.legacy.json.wire import parsed
 
 if TYPE_CHECKING:
     from redis import Redis

@@ -10,11 +10,11 @@ import sys
 from typing import TypeAlias
 
 from batprotocol.errors import EncodeError, shown
-from batprotocol.legacy.json import codec as json_codec
 from batprotocol.legacy.json import events as json_events
-from batprotocol.legacy.text import codec as text_codec
+from batprotocol.legacy.json import wire as json_codec
 from batprotocol.legacy.text import events as text_events
-from batprotocol.legacy.text.framing import decode_frame
+from batprotocol.legacy.text import wire as text_codec
+from batprotocol.legacy.text.wire import decode_frame
 
 __all__ = ["Message", "decode", "detect", "encode", "is_text", "text_version"]
 

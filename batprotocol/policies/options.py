@@ -175,7 +175,7 @@ def _interval(text: str) -> float:
 
 def trace_and_words(text: str, folder: str) -> list[str]:
     """The options of a part whose first one is the name of a trace, with its file in a folder."""
-    from batprotocol.workloads.power_traces import trace_file
+    from batprotocol.workloads.electricity.tables import trace_file
 
     first, *rest = text.split(",")
     return [first if trace_file(first) is None else os.path.join(folder, first), *rest]
@@ -204,7 +204,7 @@ def _wait(options: Sequence[str]) -> tuple[str, Any]:
 
 def _trace(text: str, kind: Kind) -> Trace:
     """The trace of a name. A file is read once, as long as it does not change."""
-    from batprotocol.workloads.power_traces import trace_file
+    from batprotocol.workloads.electricity.tables import trace_file
 
     path = trace_file(text)
     status = None if path is None else os.stat(path)
@@ -213,7 +213,7 @@ def _trace(text: str, kind: Kind) -> Trace:
 
 @lru_cache(8)
 def _read_trace(text: str, kind: Kind, status: object) -> Trace:
-    from batprotocol.workloads.power_traces import trace_named
+    from batprotocol.workloads.electricity.tables import trace_named
 
     return trace_named(text, kind)
 
@@ -245,14 +245,14 @@ _WORDS_OF_WAIT: Final[Mapping[str, Callable[[str], Any]]] = {
 
 def cap_file(text: str, folder: str) -> list[str]:
     """The options of a cap, of which the first one can be a file of that folder."""
-    from batprotocol.workloads.power_traces import is_number
+    from batprotocol.workloads.electricity.tables import is_number
 
     first, *rest = text.split(",")
     return [first if is_number(first) or not first else os.path.join(folder, first), *rest]
 
 
 def _cap(options: Sequence[str]) -> tuple[str, Any]:
-    from batprotocol.workloads.power_traces import cap_named  # it reads tables, which most policies do not need
+    from batprotocol.workloads.electricity.tables import cap_named  # it reads tables, which most policies do not need
 
     if not options or not options[0]:
         raise ValueError("cap needs a number of watts or a table, as in cap=4kW or cap=caps.csv")

@@ -24,7 +24,7 @@ from batprotocol.policies.site.membership import mapping_of
 from batprotocol.policies.site.pool import Pool, fits
 from batprotocol.workloads.requests import Allocated, read_request
 from batprotocol.workloads.requests import Site as Machine
-from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.offers import needs_of
 
 __all__ = ["Conflict"]
 

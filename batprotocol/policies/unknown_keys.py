@@ -14,7 +14,7 @@ from typing import Final
 from batprotocol.errors import InputError, shown
 from batprotocol.model import Host
 from batprotocol.workloads.requests import read_request
-from batprotocol.workloads.requests.keys import HOST_KEYS, JOB_KEYS, RequestKey
+from batprotocol.workloads.requests.vocabulary import HOST_KEYS, JOB_KEYS, RequestKey
 
 __all__ = ["UnknownKeys"]
 

@@ -13,7 +13,7 @@ from typing import Final
 from batprotocol._util.writing import whole
 from batprotocol.results.reports import expect_values, is_seconds, parse_reports, reports_text
 from batprotocol.workloads.requests import Allocated
-from batprotocol.workloads.requests.amounts import Gres
+from batprotocol.workloads.requests.notation import Gres
 
 __all__ = ["allocations_text", "parse_allocations", "read_allocations", "write_allocations"]
 

@@ -13,7 +13,7 @@ from typing import Final
 from batprotocol._util.writing import whole
 from batprotocol.results.reports import expect_values, is_seconds, parse_reports, reports_text
 from batprotocol.workloads.requests import Attempt
-from batprotocol.workloads.requests.attempts import ENDS
+from batprotocol.workloads.requests.usage import ENDS
 
 __all__ = ["attempts_text", "parse_attempts", "read_attempts", "write_attempts"]
 

@@ -16,7 +16,7 @@ from batprotocol.results.allocations import read_allocations
 from batprotocol.results.attempts import read_attempts, write_attempts
 from batprotocol.results.away import TimedHostEvent, host_events_of
 from batprotocol.results.files import read_energy
-from batprotocol.workloads.event_lists import read_external_events, write_event_lines
+from batprotocol.workloads.events import read_external_events, write_event_lines
 from batprotocol.workloads.requests import Allocated, Attempt
 
 __all__ = [

@@ -29,7 +29,7 @@ from batprotocol.results.own import OwnMetric, own_metrics
 from batprotocol.results.times import JobTimes, MeasuredTime, RunRows, WholeJob
 from batprotocol.results.usage import HostUse
 from batprotocol.workloads.requests import Allocated, Attempt, Request, read_request
-from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.offers import needs_of
 from batprotocol.workloads.workload import Workload
 
 __all__ = ["GROUPINGS", "JobGroups", "grouped", "job_groups", "size_class", "with_allocations"]

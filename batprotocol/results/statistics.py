@@ -10,7 +10,7 @@ from batprotocol.results.extended import Pair, difference, plus
 from batprotocol.results.metrics import bounded_slowdown
 from batprotocol.results.observing import JobRow, Observer, Totals
 from batprotocol.results.series import StepSeries
-from batprotocol.workloads.requests.lives import RERUN_WORKLOAD
+from batprotocol.workloads.requests.usage import RERUN_WORKLOAD
 
 __all__ = ["Statistics"]
 

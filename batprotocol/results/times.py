@@ -15,7 +15,7 @@ from batprotocol.model import FinalJobState
 from batprotocol.results.extended import SHORTEST
 from batprotocol.results.observing import JobRow
 from batprotocol.workloads.requests import Attempt
-from batprotocol.workloads.requests.lives import RERUN_WORKLOAD, submitted_id
+from batprotocol.workloads.requests.usage import RERUN_WORKLOAD, submitted_id
 
 __all__ = ["JobTimes", "MeasuredTime", "RunRows", "WholeJob", "joined_rows", "overlap", "whole_jobs"]
 

@@ -16,7 +16,7 @@ from batprotocol.results.catalogue import Metric
 from batprotocol.results.observing import JobRow
 from batprotocol.results.times import joined_rows
 from batprotocol.workloads.requests import Request, longest_paths, read_request
-from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.offers import needs_of
 from batprotocol.workloads.workload import Workload
 
 __all__ = ["WORKFLOW_METRICS", "WorkflowResult", "workflow_means", "workflow_results"]

@@ -19,7 +19,7 @@ from batprotocol.studies.files import Files
 from batprotocol.studies.powering import CAP, read_trace
 from batprotocol.studies.runs import TraceFile
 from batprotocol.studies.schedulers import Chosen, filled, is_policy
-from batprotocol.workloads.power_traces import trace_file
+from batprotocol.workloads.electricity.tables import trace_file
 
 __all__ = ["ELECTRICITY", "NONE", "ElectricSchedulers", "electric_input", "measures_energy", "traces_of_run"]
 

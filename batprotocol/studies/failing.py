@@ -21,17 +21,18 @@ from batprotocol.studies.keys import NEVER
 from batprotocol.studies.runs import Task
 from batprotocol.studies.schedulers import is_policy
 from batprotocol.workloads.changes import known_run_times
-from batprotocol.workloads.event_lists import written_event
-from batprotocol.workloads.host_events import HostChange, HostEvent
-from batprotocol.workloads.outages import (
+from batprotocol.workloads.events import written_event
+from batprotocol.workloads.host_events import (
     Exponential,
     FailureModel,
+    HostChange,
+    HostEvent,
     Weibull,
     drawn_failures,
     parse_law,
     read_host_events,
 )
-from batprotocol.workloads.outages.merging import merged_outages
+from batprotocol.workloads.host_events.failures import merged_outages
 
 __all__ = [
     "REPAIR",

@@ -12,8 +12,8 @@ from batprotocol.results.grouping import GROUPINGS, JobGroups, job_groups
 from batprotocol.studies.files import Files
 from batprotocol.studies.runs import Task
 from batprotocol.workloads import Platform, Workload, named_workload, platform_for, read_platform
-from batprotocol.workloads.machines import DEFAULT_MASTER
-from batprotocol.workloads.watts import parse_watts, with_watts
+from batprotocol.workloads.described import parse_watts, with_watts
+from batprotocol.workloads.platform import DEFAULT_MASTER
 
 __all__ = ["Inputs", "Submitted"]
 

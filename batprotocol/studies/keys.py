@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 from batprotocol._util.durations import parse_duration
 from batprotocol.conversation import RULE_SETS
 from batprotocol.errors import InputError, StudyError, shown
+from batprotocol.workloads.described import parse_watts
+from batprotocol.workloads.host_events import parse_law
 from batprotocol.workloads.names import FILE_WORDS
-from batprotocol.workloads.outages import parse_law
-from batprotocol.workloads.watts import parse_watts
 
 __all__ = ["ESTIMATES", "KEYS", "MOST_RUNS", "NEVER", "OLD_KEYS", "Key", "values_of", "with_new_names"]
 

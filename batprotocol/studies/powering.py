@@ -13,7 +13,7 @@ from batprotocol.simulator import Electricity
 from batprotocol.studies.files import Files
 from batprotocol.studies.runs import Measure, TraceFile
 from batprotocol.workloads.electricity import CARBON, PRICE, Trace
-from batprotocol.workloads.power_traces import cap_named, trace_file, trace_named
+from batprotocol.workloads.electricity.tables import cap_named, trace_file, trace_named
 
 __all__ = ["CAP", "electricity_of", "known_electricity", "read_trace"]
 

@@ -29,8 +29,8 @@ from batprotocol.model import (
     SequentialCompositionProfile,
 )
 from batprotocol.workloads import ExternalEventList, Link, Platform, StaticJob, Workload, WorkloadProfile
-from batprotocol.workloads.machines import DescribedHost, made_platform
-from batprotocol.workloads.zones import ClusterZone, FullZone, LocalRoute, Zone
+from batprotocol.workloads.network import ClusterZone, FullZone, LocalRoute, Zone
+from batprotocol.workloads.platform import DescribedHost, made_platform
 
 __all__ = ["external_event_lists", "platforms", "workloads"]
 

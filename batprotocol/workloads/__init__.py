@@ -1,22 +1,17 @@
 """The inputs of a simulation: workloads, a platform, external events.
 
-The values are in `hosts`, `network`, `zones`, `graphs`, `platform`; `columns`, `workload`; `events`. They are plain and
-immutable, and all copies of a simulation share them. The readers create them from files. They refuse a wrong file
+The values are plain and immutable, and all copies of a simulation share them: `workload` with the jobs in `columns`,
+`platform` with the links and zones of `network`, `events`. The readers create them from files. They refuse a wrong file
 before the simulation, with the place of the mistake:
 
-- `read_platform`: `platform_files` creates hosts and zones. It uses `xml`, `elements` and `units` to read the file,
-  `topologies` for clusters, and a `configuration` for the settings. `machines` then selects the master, the computation
-  hosts and the storage hosts, and numbers them.
-- `described_platform`, in `described`: a platform from a few lines. `watts` adds typical watts to a platform.
-- `read_workload`: jobs go into `columns`, or stay in a `job_file`. `workload_files` uses `json_stream`, `profiles_json`
-  (with `older_profiles`, those of Batsim 1 to 4), `compact_json` and `traces`; `quick_floats` reads numbers as Batsim
-  does. `swf` reads the archive's format. `reading` selects the reader for a file, and `names` reads the names of
-  workloads. `lublin` draws random jobs, `windows` selects parts, and `changes` changes loads, weeks and walltimes.
-  `workflows` makes jobs that wait for one another. `info` describes workloads, and `advice` warns of properties of a
-  workload that affect its results.
-- `read_external_events`: `event_lists`, in the order of `unstable` unless corrected. `outages` has those of hosts that
-  fail or are promised: drawn, planned, checked. `power_traces` reads carbon intensities and prices over time.
-- `writing` writes workloads and platforms to files.
+- `read_platform` and `platform_xml` (`platform_files`): SimGrid's XML, with the units and settings of `simgrid`.
+  `described` has platforms from a few lines, and typical watts.
+- `read_workload` and `named_workload` (`names`): Batsim's JSON (`workload_files`), the archive's format (`swf`), the
+  random jobs of `lublin`; `changes` selects parts, and changes loads, weeks and walltimes. `workflows` makes jobs that
+  wait for one another. `info` describes workloads.
+- `read_external_events` (`events`); `host_events` has those of hosts.
+
+`requests` is the vocabulary of what jobs ask for, and `electricity` has watts, carbon intensities and prices.
 """
 
 from __future__ import annotations
@@ -24,6 +19,57 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batprotocol._util.deprecation import old_names
+
+if TYPE_CHECKING:
+    from batprotocol.workloads.changes import (
+        WEEK,
+        estimated_walltimes,
+        exact_walltimes,
+        offered_load,
+        resampled_weeks,
+        scaled_arrivals,
+        scaled_walltimes,
+        shuffled_weeks,
+        window,
+        window_with_margins,
+        with_offered_load,
+    )
+    from batprotocol.workloads.described import TypicalWatts, described_platform, parse_watts, with_watts
+    from batprotocol.workloads.electricity.hosts import SleepPState, Watts
+    from batprotocol.workloads.electricity.tables import trace_named
+    from batprotocol.workloads.events import ExternalEventList, TimedEvent, read_external_events
+    from batprotocol.workloads.host_events.failures import (
+        FAILURE_PRESETS,
+        FailureModel,
+        drawn_failures,
+        failure_preset,
+        host_groups,
+    )
+    from batprotocol.workloads.host_events.files import (
+        planned_windows,
+        read_host_events,
+        read_windows,
+        repeated_windows,
+        write_host_events,
+    )
+    from batprotocol.workloads.host_events.laws import Exponential, Fixed, Law, Lognormal, Weibull, parse_law
+    from batprotocol.workloads.info import WorkloadInfo, WorkloadRemark, WorkloadShare, WorkloadWeek, workload_info
+    from batprotocol.workloads.lublin import lublin_workload
+    from batprotocol.workloads.names import (
+        EXAMPLE_PLATFORM,
+        EXAMPLE_WORKLOAD,
+        advice_on,
+        named_workload,
+        read_workload,
+        with_recordings,
+    )
+    from batprotocol.workloads.network import LOOPBACK, NO_ROUTE, Link, Route
+    from batprotocol.workloads.platform import HOST_LIMIT, Host, Platform, Role, platform_for
+    from batprotocol.workloads.platform_files import platform_xml, read_platform
+    from batprotocol.workloads.swf import read_swf
+    from batprotocol.workloads.workflows import Workflow, WorkflowTask, read_workflow, workflow_workload
+    from batprotocol.workloads.workload import StaticJob, Submission, Usage, Workload, WorkloadProfile
+    from batprotocol.workloads.workload_files import read_traces, workload_json
 
 __all__ = [
     "EXAMPLE_PLATFORM",
@@ -100,61 +146,8 @@ __all__ = [
     "write_host_events",
 ]
 
-if TYPE_CHECKING:
-    from batprotocol.workloads.advice import advice_on
-    from batprotocol.workloads.changes import (
-        WEEK,
-        estimated_walltimes,
-        exact_walltimes,
-        offered_load,
-        resampled_weeks,
-        scaled_arrivals,
-        scaled_walltimes,
-        shuffled_weeks,
-        with_offered_load,
-    )
-    from batprotocol.workloads.described import described_platform
-    from batprotocol.workloads.event_lists import read_external_events
-    from batprotocol.workloads.events import ExternalEventList, TimedEvent
-    from batprotocol.workloads.hosts import Host, Role, SleepPState, Watts
-    from batprotocol.workloads.info import WorkloadInfo, WorkloadRemark, WorkloadShare, WorkloadWeek, workload_info
-    from batprotocol.workloads.lublin import lublin_workload
-    from batprotocol.workloads.machines import HOST_LIMIT, platform_for
-    from batprotocol.workloads.names import named_workload, with_recordings
-    from batprotocol.workloads.network import LOOPBACK, NO_ROUTE, Link, Route
-    from batprotocol.workloads.outages import (
-        FAILURE_PRESETS,
-        Exponential,
-        FailureModel,
-        Fixed,
-        Law,
-        Lognormal,
-        Weibull,
-        drawn_failures,
-        failure_preset,
-        host_groups,
-        parse_law,
-        planned_windows,
-        read_host_events,
-        read_windows,
-        repeated_windows,
-        write_host_events,
-    )
-    from batprotocol.workloads.platform import Platform
-    from batprotocol.workloads.platform_files import read_platform
-    from batprotocol.workloads.power_traces import trace_named
-    from batprotocol.workloads.reading import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, read_workload
-    from batprotocol.workloads.swf import read_swf
-    from batprotocol.workloads.traces import read_traces
-    from batprotocol.workloads.watts import TypicalWatts, parse_watts, with_watts
-    from batprotocol.workloads.windows import window, window_with_margins
-    from batprotocol.workloads.workflows import Workflow, WorkflowTask, read_workflow, workflow_workload
-    from batprotocol.workloads.workload import StaticJob, Submission, Usage, Workload, WorkloadProfile
-    from batprotocol.workloads.writing import platform_xml, workload_json
-
 # Whoever needs one of these modules does not wait for the others.
 _MODULES = {
-    "advice": ("advice_on",),
     "changes": (
         "WEEK",
         "estimated_walltimes",
@@ -164,95 +157,40 @@ _MODULES = {
         "scaled_arrivals",
         "scaled_walltimes",
         "shuffled_weeks",
+        "window",
+        "window_with_margins",
         "with_offered_load",
     ),
-    "described": ("described_platform",),
-    "event_lists": ("read_external_events",),
-    "events": (
-        "ExternalEventList",
-        "TimedEvent",
-    ),
-    "hosts": (
-        "Host",
-        "Role",
-        "SleepPState",
-        "Watts",
-    ),
-    "info": (
-        "WorkloadInfo",
-        "WorkloadRemark",
-        "WorkloadShare",
-        "WorkloadWeek",
-        "workload_info",
-    ),
-    "lublin": ("lublin_workload",),
-    "machines": (
-        "HOST_LIMIT",
-        "platform_for",
-    ),
-    "names": (
-        "named_workload",
-        "with_recordings",
-    ),
-    "network": (
-        "LOOPBACK",
-        "NO_ROUTE",
-        "Link",
-        "Route",
-    ),
-    "outages": (
-        "FAILURE_PRESETS",
-        "Exponential",
-        "FailureModel",
-        "Fixed",
-        "Law",
-        "Lognormal",
-        "Weibull",
-        "drawn_failures",
-        "failure_preset",
-        "host_groups",
-        "parse_law",
+    "described": ("TypicalWatts", "described_platform", "parse_watts", "with_watts"),
+    "electricity.hosts": ("SleepPState", "Watts"),
+    "electricity.tables": ("trace_named",),
+    "events": ("ExternalEventList", "TimedEvent", "read_external_events"),
+    "host_events.failures": ("FAILURE_PRESETS", "FailureModel", "drawn_failures", "failure_preset", "host_groups"),
+    "host_events.files": (
         "planned_windows",
         "read_host_events",
         "read_windows",
         "repeated_windows",
         "write_host_events",
     ),
-    "platform": ("Platform",),
-    "platform_files": ("read_platform",),
-    "power_traces": ("trace_named",),
-    "reading": (
+    "host_events.laws": ("Exponential", "Fixed", "Law", "Lognormal", "Weibull", "parse_law"),
+    "info": ("WorkloadInfo", "WorkloadRemark", "WorkloadShare", "WorkloadWeek", "workload_info"),
+    "lublin": ("lublin_workload",),
+    "names": (
         "EXAMPLE_PLATFORM",
         "EXAMPLE_WORKLOAD",
+        "advice_on",
+        "named_workload",
         "read_workload",
+        "with_recordings",
     ),
+    "network": ("LOOPBACK", "Link", "NO_ROUTE", "Route"),
+    "platform": ("HOST_LIMIT", "Host", "Platform", "Role", "platform_for"),
+    "platform_files": ("platform_xml", "read_platform"),
     "swf": ("read_swf",),
-    "traces": ("read_traces",),
-    "watts": (
-        "TypicalWatts",
-        "parse_watts",
-        "with_watts",
-    ),
-    "windows": (
-        "window",
-        "window_with_margins",
-    ),
-    "workflows": (
-        "Workflow",
-        "WorkflowTask",
-        "read_workflow",
-        "workflow_workload",
-    ),
-    "workload": (
-        "StaticJob",
-        "Submission",
-        "Usage",
-        "Workload",
-        "WorkloadProfile",
-    ),
-    "writing": (
-        "platform_xml",
-        "workload_json",
-    ),
+    "workflows": ("Workflow", "WorkflowTask", "read_workflow", "workflow_workload"),
+    "workload": ("StaticJob", "Submission", "Usage", "Workload", "WorkloadProfile"),
+    "workload_files": ("read_traces", "workload_json"),
 }
+
 __getattr__ = old_names(__name__, {}, late={name: module for module, names in _MODULES.items() for name in names})

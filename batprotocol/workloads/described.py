@@ -1,24 +1,38 @@
-"""Platforms from a few lines: `n[0-63] cores=64 memory=256G gres=gpu:a100:4 features=ib partitions=batch,debug`."""
+"""Platforms from a few lines: `n[0-63] cores=64 memory=256G gres=gpu:a100:4 features=ib partitions=batch,debug`.
+
+`with_watts` gives typical watts to the hosts of a platform that declares none: `idle=95,busy=250,off=10,boot=150s`.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import BinaryIO, Final
 
-from batprotocol.errors import InputError, shown
+import msgspec
+
+from batprotocol._util.durations import parse_duration
+from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import Host as ModelHost
 from batprotocol.model import HostProperty
 from batprotocol.workloads.electricity.hosts import read_watts
-from batprotocol.workloads.hosts import Host, Role
-from batprotocol.workloads.platform import Platform
+from batprotocol.workloads.network import ClusterZone
+from batprotocol.workloads.platform import Host, Platform, Role, SleepPState, Watts
 from batprotocol.workloads.requests import expanded_names, read_offer
-from batprotocol.workloads.requests.keys import HOST_KEYS
-from batprotocol.workloads.units import parse_speed
-from batprotocol.workloads.zones import ClusterZone
+from batprotocol.workloads.requests.vocabulary import HOST_KEYS
+from batprotocol.workloads.simgrid import parse_speed
 
-__all__ = ["described_platform", "read_described"]
+__all__ = [
+    "WATT_KEYS",
+    "TypicalWatts",
+    "described_platform",
+    "parse_watts",
+    "read_described",
+    "with_watts",
+]
+
 
 _MOST: Final = 100_000
 _MOST_BYTES: Final = 1 << 26
@@ -117,3 +131,153 @@ def _hosts_of(text: str, first: int, limit: int) -> list[Host]:
         Host(id=first + place, name=name, speeds=(speed,), cores=cores, properties=given, watts=watts)
         for place, name in enumerate(names)
     ]
+
+
+# Typical watts
+
+
+class TypicalWatts(msgspec.Struct, frozen=True, kw_only=True):
+    """The watts of hosts, and how they sleep.
+
+    Args:
+        idle: the watts of a host without load.
+        busy: the watts with all cores busy; in between, watts grow evenly with the load.
+        off: the watts of a host that sleeps; None: hosts cannot sleep.
+        boot: the seconds to switch a host on, > 0.
+        shutdown: the seconds to switch a host off, > 0.
+        switching: the watts while it switches; None: those without load.
+        slow: slower power states: the share of the speed, and the watts with all cores busy.
+    """
+
+    idle: float
+    busy: float
+    off: float | None = None
+    boot: float = 150.0
+    shutdown: float = 6.0
+    switching: float | None = None
+    slow: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text that `parse_watts` reads as this value."""
+        words = [f"idle={self.idle:.15g}", f"busy={self.busy:.15g}"]
+        if self.off is not None:
+            words += [f"off={self.off:.15g}", f"boot={self.boot:.15g}s", f"shutdown={self.shutdown:.15g}s"]
+            if self.switching is not None:
+                words.append(f"switching={self.switching:.15g}")
+        return ",".join(words + [f"slow={speed:.15g}:{watts:.15g}" for speed, watts in self.slow])
+
+
+WATT_KEYS: Final[Mapping[str, str]] = {
+    "idle": "The watts of a host without load.",
+    "busy": "The watts with all cores busy.",
+    "off": "The watts of a host that sleeps; without it, hosts cannot sleep.",
+    "boot": "The time to switch a host on, by default 150 s.",
+    "shutdown": "The time to switch a host off, by default 6 s.",
+    "switching": "The watts while a host switches, by default those without load.",
+    "slow": "A slower power state, as SHARE:WATTS, such as 0.6:180; it may be given several times.",
+}
+"""The keys of the text, each with its meaning."""
+
+
+def parse_watts(text: str) -> TypicalWatts:
+    """The watts of a text of `KEY=VALUE`, with commas between them.
+
+    >>> parse_watts("idle=95,busy=250,off=10,boot=150s").boot
+    150.0
+
+    Raises:
+        InputError: the text has a key or a value that it cannot have.
+    """
+    given: dict[str, float] = {}
+    slow: list[tuple[float, float]] = []
+    for word in text.split(","):
+        key, equals, value = (part.strip() for part in word.partition("="))
+        if key not in WATT_KEYS or not equals:
+            near = hint(key, WATT_KEYS)
+            raise InputError(f"expected {', '.join(WATT_KEYS)} with values, as idle=95, got {shown(word)}{near}")
+        if key in given:
+            raise InputError(f"expected each key once, got {key} twice")
+        if key == "slow":
+            part, _, most = value.partition(":")
+            slow.append((_number(part, key), _number(most, key)))
+        else:
+            given[key] = _SPECIAL.get(key, _number)(value, key)
+    for key in ("idle", "busy"):
+        if key not in given:
+            raise InputError(f"expected idle and busy, as in idle=95,busy=250, got {shown(text)}")
+    found = TypicalWatts(**given, slow=tuple(slow))
+    if found.busy < found.idle:
+        raise InputError(f"expected watts with load of at least those without, {found.idle:g}, got {found.busy:g}")
+    if found.off is None and given.keys() & {"boot", "shutdown", "switching"}:
+        raise InputError("boot, shutdown and switching are for hosts that sleep: give off, too")
+    for share, watts in slow:
+        if not (0 < share < 1 and found.idle <= watts <= found.busy):
+            raise InputError(
+                f"expected a share of the speed below 1, and watts from {found.idle:g} to {found.busy:g}, "
+                f"got slow={share:g}:{watts:g}"
+            )
+    return found
+
+
+def _number(text: str, key: str) -> float:
+    try:
+        number = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise InputError(f"expected a number of watts >= 0, got {shown(text)}", key)
+    return number
+
+
+def _time(text: str, key: str) -> float:
+    seconds = parse_duration(text)
+    if not seconds > 0:
+        raise InputError(f"expected a time > 0, got {shown(text)}", key)
+    return seconds
+
+
+_SPECIAL: Final[Mapping[str, Callable[[str, str], float]]] = {"boot": _time, "shutdown": _time}
+
+
+def with_watts(platform: Platform, watts: TypicalWatts) -> Platform:
+    """The platform with watts for each host that declares none. Declared watts are not changed.
+
+    The hosts that get watts have one speed, or one for each power state in which they compute. With `off`, each gets a
+    power state to sleep in, and two to switch in, as the last ones.
+
+    Raises:
+        InputError: a host without watts has power states to sleep in, so its watts must be declared.
+
+    >>> [host] = with_watts(Platform.homogeneous(1), parse_watts("idle=95,busy=250,off=10")).hosts
+    >>> host.watts[0], host.sleep_pstates
+    (Watts(idle=95.0, epsilon=95.0, max=250.0), (SleepPState(sleep=1, switching_off=2, switching_on=3),))
+    """
+    return platform.replaced([host if host.watts is not None else _with_watts(host, watts) for host in platform.hosts])
+
+
+def _with_watts(host: Host, watts: TypicalWatts) -> Host:
+    if host.sleep_pstates:
+        raise InputError("it sleeps, so add the property wattage_per_state to the platform", f"host {host.name}")
+    if host.role is not Role.COMPUTE:
+        return msgspec.structs.replace(host, watts=(Watts(watts.idle, watts.idle, watts.busy),) * len(host.speeds))
+    speeds = [*host.speeds, *(share * host.speeds[host.pstate] for share, _ in watts.slow)]
+    draws = [Watts(watts.idle, watts.idle, watts.busy)] * len(host.speeds)
+    draws += [Watts(watts.idle, watts.idle, most) for _, most in watts.slow]
+    sleeps: tuple[SleepPState, ...] = ()
+    properties = dict(host.properties)
+    if watts.off is not None:
+        switching = watts.idle if watts.switching is None else watts.switching
+        first = len(speeds)
+        sleeps = (SleepPState(first, first + 1, first + 2),)
+        speeds += [1.0, 1 / watts.shutdown, 1 / watts.boot]
+        draws += [Watts(each, each, each) for each in (watts.off, switching, switching)]
+        properties["sleep_pstates"] = f"{first}:{first + 1}:{first + 2}"
+    properties["wattage_per_state"] = ",".join(f"{w.idle:.15g}:{w.epsilon:.15g}:{w.max:.15g}" for w in draws)
+    return msgspec.structs.replace(
+        host,
+        speeds=tuple(speeds),
+        watts=tuple(draws),
+        sleep_pstates=sleeps,
+        properties=tuple(properties.items()),
+    )

@@ -1,7 +1,7 @@
-"""The names of workloads, on the command line and elsewhere.
+"""The names of workloads, on the command line and elsewhere, and the selection of a reader for each.
 
 A name is a file, a file with changes (`log.swf.gz?jobs=1981-3004&offered-load=0.9`), or a model
-(`lublin:256?jobs=10000`).
+(`lublin:256?jobs=10000`). `advice_on` warns of properties of a workload that affect its results.
 """
 
 from __future__ import annotations
@@ -24,15 +24,68 @@ from batprotocol.workloads.changes import (
     scaled_arrivals,
     scaled_walltimes,
     shuffled_weeks,
+    window,
+    window_with_margins,
     with_offered_load,
 )
 from batprotocol.workloads.lublin import lublin_workload
-from batprotocol.workloads.reading import is_log, read_workload
 from batprotocol.workloads.swf import read_swf
-from batprotocol.workloads.windows import window, window_with_margins
 from batprotocol.workloads.workload import Workload
+from batprotocol.workloads.workload_files import read_workload_json
 
-__all__ = ["FILE_WORDS", "MODEL_WORDS", "WorkloadOption", "named_workload", "with_recordings"]
+__all__ = [
+    "EXAMPLE_PLATFORM",
+    "EXAMPLE_WORKLOAD",
+    "FILE_WORDS",
+    "MODEL_WORDS",
+    "WorkloadOption",
+    "advice_on",
+    "is_log",
+    "named_workload",
+    "read_workload",
+    "with_recordings",
+]
+
+
+# Readers and examples
+
+_EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "examples")
+EXAMPLE_PLATFORM: Final = os.path.join(_EXAMPLES, "cluster.xml")
+"""A platform file with 32 hosts that can be switched off, and with their watts."""
+EXAMPLE_WORKLOAD: Final = os.path.join(_EXAMPLES, "jobs.json")
+"""A workload file with 250 jobs that keep those hosts busy for half a day."""
+
+
+def read_workload(
+    path: str | os.PathLike[str],
+    *,
+    name: str = "w0",
+    compositions: bool = False,
+    corrected: bool = False,
+    lazy: bool = False,
+) -> Workload:
+    """Read a workload: in the Standard Workload Format if its name ends with `.swf` or `.swf.gz`, else Batsim's JSON.
+
+    Args:
+        path: the file.
+        name: the workload's name.
+        compositions: whether fork-join and merge profiles are accepted, which Batsim refuses.
+        corrected: whether usage traces are read to their ends where Batsim does not.
+        lazy: whether jobs stay in the file, and are read again when they are needed, so that a workload can be larger
+            than memory. Jobs must be sorted by (submission time, id), and the file must not change meanwhile.
+
+    Raises:
+        InputError: the file is not a workload; the error names the place.
+        OSError: the file cannot be read.
+    """
+    if is_log(path):
+        return read_swf(path, name=name, lazy=lazy)
+    return read_workload_json(path, name=name, compositions=compositions, corrected=corrected, lazy=lazy)
+
+
+def is_log(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is in the Standard Workload Format, by its name."""
+    return "swf" in os.fspath(path).lower().split(".")[-2:]
 
 
 class WorkloadOption(NamedTuple):
@@ -351,3 +404,33 @@ def _converted(text: str, key: str, value: str, convert: Callable[[str], Any]) -
         return convert(value)
     except (ValueError, KeyError):
         raise InputError(f"{shown(text)}: {shown(value)} is not a value for {key}") from None
+
+
+# Advice
+
+
+def advice_on(workload: Workload) -> list[str]:
+    """Advice on a workload before its results are used, as sentences; empty for most workloads.
+
+    >>> from batprotocol.model import DelayProfile
+    >>> from batprotocol.simulator import StaticJob, Workload
+    >>> advice_on(Workload([StaticJob("1", 0.0, 1, DelayProfile(5.0), walltime=60.0)]))
+    []
+    """
+    found = []
+    if workload.skipped:
+        left_out = "1 job is" if workload.skipped == 1 else f"{workload.skipped:,} jobs are"
+        found.append(f"{left_out} left out, without a run time or processors")
+    if workload.is_older:
+        found.append("it has profiles of Batsim 1 to 4, which are read as those of Batsim 5")
+    if workload.dependent:
+        name = "1 job names" if workload.dependent == 1 else f"{workload.dependent:,} jobs name"
+        found.append(f"{name} a preceding job or a think time (fields 17 and 18), which is not followed")
+    missing = workload.without_walltime if is_log(workload.filename) else 0
+    if missing:
+        have = "1 job has" if missing == 1 else f"{missing:,} of {len(workload):,} jobs have"
+        found.append(
+            f"{have} no requested time: policies expect them to run without end, so that sjf, easy and "
+            "conservative cannot order them; add estimates=exact or estimate-factor=2"
+        )
+    return found

@@ -10,18 +10,13 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
-from typing import BinaryIO, NamedTuple, TypeVar
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 from batprotocol.errors import InputError, shown
-from batprotocol.workloads.configuration import PlatformConfiguration, read_configuration
-from batprotocol.workloads.described import read_described
-from batprotocol.workloads.elements import ELEMENTS, SYNONYMS
-from batprotocol.workloads.graphs import DijkstraZone, FloydZone
-from batprotocol.workloads.machines import DEFAULT_MASTER, HOST_LIMIT, DescribedHost, made_platform
-from batprotocol.workloads.network import Link
-from batprotocol.workloads.platform import Platform
-from batprotocol.workloads.topologies import (
+from batprotocol.workloads._topologies import (
     TOPOLOGIES,
     Cable,
     Connect,
@@ -33,18 +28,32 @@ from batprotocol.workloads.topologies import (
     Torus,
     parse_shape,
 )
-from batprotocol.workloads.units import (
+from batprotocol.workloads._xml import ELEMENTS, SYNONYMS, Element, read_elements
+from batprotocol.workloads.described import read_described
+from batprotocol.workloads.network import (
+    ClusterZone,
+    DijkstraZone,
+    FloydZone,
+    FullZone,
+    Link,
+    LocalRoute,
+    VivaldiZone,
+    Zone,
+    ZoneMember,
+)
+from batprotocol.workloads.platform import DEFAULT_MASTER, HOST_LIMIT, DescribedHost, Platform, made_platform
+from batprotocol.workloads.simgrid import (
+    PlatformConfiguration,
     parse_bandwidth,
     parse_coordinates,
     parse_integer,
     parse_ranges,
     parse_speed,
     parse_time,
+    read_configuration,
 )
-from batprotocol.workloads.xml import Element, read_elements
-from batprotocol.workloads.zones import ClusterZone, FullZone, LocalRoute, VivaldiZone, Zone, ZoneMember
 
-__all__ = ["read_platform"]
+__all__ = ["platform_xml", "read_platform"]
 
 _logger = logging.getLogger("batprotocol.simulator")
 
@@ -498,3 +507,45 @@ def _parsed(element: Element, attribute: str, parse: Callable[[str], _T], *, tex
 
 def _optional(element: Element, attribute: str, parse: Callable[[str], float]) -> float:
     return _parsed(element, attribute, parse) if element[attribute] else 0.0
+
+
+# Writing
+
+
+_ENDLESS: Final = Link("", sys.float_info.max, 0.0)
+"""The link of hosts without a network, because SimGrid needs a route: a message takes 5.6e-309 s."""
+
+
+def platform_xml(platform: Platform) -> str:
+    """A platform of `Platform.homogeneous` or `described_platform` as SimGrid's XML, with the properties of hosts.
+
+    Raises:
+        InputError: its hosts have different speeds, or it was read from a file; use that file instead.
+    """
+    hosts = platform.hosts
+    if not hosts or platform.filename or any(host.speeds != hosts[0].speeds for host in hosts):
+        reason = "only platforms of hosts with equal speeds can be written; use the file of this platform"
+        raise InputError(reason, file=platform.filename)
+    lines = []
+    for host in (platform.master, *hosts):
+        name, speeds = escape(host.name), ",".join(f"{speed!r}f" for speed in host.speeds)
+        links = platform.route(host, platform.master if host is not platform.master else hosts[0]).links
+        link = links[0] if links else _ENDLESS
+        amounts = f'bandwidth="{link.bandwidth!r}Bps" latency="{link.latency!r}s"'
+        lines += [
+            f'<host id="{name}" speed="{speeds}" core="{host.cores}"' + _properties(host.properties),
+            f'<link id="{name}_link" {amounts} sharing_policy="SPLITDUPLEX"/>',
+            f'<host_link id="{name}" up="{name}_link_UP" down="{name}_link_DOWN"/>',
+        ]
+    inside = "\n    ".join(lines)
+    return (
+        '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+        '<platform version="4.1">\n'
+        f'  <zone id="cluster" routing="Cluster">\n    {inside}\n  </zone>\n</platform>\n'
+    )
+
+
+def _properties(properties: Iterable[tuple[str, str]]) -> str:
+    """The end of the element of a host, with its properties in it."""
+    lines = [f'<prop id="{escape(key)}" value="{escape(value)}"/>' for key, value in properties]
+    return f">{''.join(lines)}</host>" if lines else "/>"

@@ -35,8 +35,7 @@ from typing import NamedTuple
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
-from batprotocol.workloads.columns import DuplicateId, JobColumns, StoredJob
-from batprotocol.workloads.job_file import FileRows, JobFile
+from batprotocol.workloads.columns import DuplicateId, FileRows, JobColumns, JobFile, StoredJob
 from batprotocol.workloads.workload import MOST_RESOURCES, Workload, WorkloadProfile
 
 __all__ = ["read_swf"]

@@ -25,9 +25,9 @@ import msgspec
 
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import DelayProfile
-from batprotocol.workloads.compact_json import compact_json
-from batprotocol.workloads.requests.paths import longest_paths
+from batprotocol.workloads.requests.dependencies import longest_paths
 from batprotocol.workloads.workload import StaticJob, Workload
+from batprotocol.workloads.workload_files import compact_json
 
 __all__ = ["Workflow", "WorkflowTask", "read_workflow", "workflow_workload"]
 

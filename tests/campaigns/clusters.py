@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from batprotocol.campaigns.managers import Request
+from batprotocol.campaigns.managers import JobRequest
 from batprotocol.campaigns.managers.interface import KILLED, ended
-from batprotocol.campaigns.model import JobState, Observation, RemoteJob
+from batprotocol.campaigns.model import GridJobState, Observation, RemoteJob
 
 
 class PaperCluster:
@@ -21,8 +21,8 @@ class PaperCluster:
         self.resources = resources
         self.time = 0.0
         self.starts: dict[int, int] = {}
-        self._waiting: dict[int, Request] = {}
-        self._running: dict[int, tuple[Request, float]] = {}
+        self._waiting: dict[int, JobRequest] = {}
+        self._running: dict[int, tuple[JobRequest, float]] = {}
         self._ended: dict[int, RemoteJob] = {}
 
     def look(self) -> Observation:
@@ -33,16 +33,16 @@ class PaperCluster:
             self._running[job] = request, self.time
             self.starts[job] = self.starts.get(job, 0) + 1
         jobs = (
-            *(RemoteJob(job=job, state=JobState.REMOTE_WAITING, remote_id=str(job)) for job in self._waiting),
+            *(RemoteJob(job=job, state=GridJobState.REMOTE_WAITING, remote_id=str(job)) for job in self._waiting),
             *(
-                RemoteJob(job=job, state=JobState.RUNNING, remote_id=str(job), start_time=began)
+                RemoteJob(job=job, state=GridJobState.RUNNING, remote_id=str(job), start_time=began)
                 for job, (_, began) in self._running.items()
             ),
             *self._ended.values(),
         )
         return Observation(cluster=self.name, time=self.time, max=self.resources, free=self._free(), jobs=jobs)
 
-    def submit(self, requests: Sequence[Request]) -> None:
+    def submit(self, requests: Sequence[JobRequest]) -> None:
         for request in requests:
             if not any(request.job in known for known in (self._waiting, self._running, self._ended)):
                 self._waiting[request.job] = request

@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from databases import PostgreSQL
 
-    from batprotocol.campaigns.store import Store
+    from batprotocol.campaigns.store import GridStore
 
 
 @pytest.fixture(scope="session")
@@ -34,10 +34,10 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def store(store_url: str) -> Iterator[Store]:
+def store(store_url: str) -> Iterator[GridStore]:
     """A store that nothing is in."""
-    from batprotocol.campaigns.store import Store
+    from batprotocol.campaigns.store import GridStore
 
-    found = Store(store_url)
+    found = GridStore(store_url)
     yield found
     found.close()

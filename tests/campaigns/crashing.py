@@ -11,19 +11,19 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, TaskState
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.model import Campaign, ClusterProperties, GridJobState, TaskState
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 
 PROGRAM = """
 import sys
 from batprotocol.campaigns.model import Settings
-from batprotocol.campaigns.running import run_campaigns
+from batprotocol.campaigns.loop import run_campaigns
 from batprotocol.campaigns.store import Store
 run_campaigns(Store(sys.argv[1]), Settings(), cycle_seconds=float(sys.argv[2]), until_idle=True)
 """
 
 
-def submit(store: Store, clusters: list[Where], tasks: int, folder: Path, *, grouped: bool = False) -> int:
+def submit(store: GridStore, clusters: list[ClusterEntry], tasks: int, folder: Path, *, grouped: bool = False) -> int:
     """A campaign of short commands, each of which writes its number down when it begins and when it ends."""
     for cluster in clusters:
         store.register(cluster)
@@ -58,19 +58,19 @@ def run_and_kill(
     raise AssertionError("the last one is not killed")
 
 
-def judge(store: Store, campaign: int, tasks: int, folder: Path) -> Counter[str]:
+def judge(store: GridStore, campaign: int, tasks: int, folder: Path) -> Counter[str]:
     """Each task has ended exactly once, or an event tells why not; how many jobs ended in which state."""
     status = store.campaign(campaign)
     assert status is not None
     assert (status.total, status.pending, status.active) == (tasks, 0, 0)
     assert status.terminated + status.failed == tasks
     jobs = store.jobs(campaign)
-    well = Counter(job.task for job in jobs if job.state is JobState.TERMINATED and not job.replica)
+    well = Counter(job.task for job in jobs if job.state is GridJobState.TERMINATED and not job.replica)
     events = {event.job for event in store.events(campaign, closed=True)}
     for task in store.tasks(campaign):
         assert task.state in (TaskState.TERMINATED, TaskState.EVENT)
         if task.state is TaskState.TERMINATED:
-            assert any(job.task == task.id and job.state is JobState.TERMINATED for job in jobs)
+            assert any(job.task == task.id and job.state is GridJobState.TERMINATED for job in jobs)
     assert max(well.values()) == 1
     assert all(job.state.ended for job in jobs)
     begun = Counter((folder / "begun").read_text().split())
@@ -82,5 +82,5 @@ def judge(store: Store, campaign: int, tasks: int, folder: Path) -> Counter[str]
     assert all(begun[name] <= by_name[name] for name in begun), "a job was started twice"
     assert all(ended[name] >= 1 for name in names.values())
     for job in jobs:
-        assert job.state is JobState.TERMINATED or job.id in events or job.kill is not None
+        assert job.state is GridJobState.TERMINATED or job.id in events or job.kill is not None
     return Counter(job.state.value if job.kill is None else f"{job.state.value} {job.kill.value}" for job in jobs)

@@ -9,11 +9,10 @@ from itertools import pairwise
 import pytest
 from clusters import PaperCluster
 
-from batprotocol.campaigns.loop import Cycle, Loop
+from batprotocol.campaigns.loop import ClusterConnections, Cycle, Loop
 from batprotocol.campaigns.managers import ResourceManager
-from batprotocol.campaigns.managers.asking import Clusters
-from batprotocol.campaigns.model import Campaign, ClusterProperties, Observation, Settings
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.model import Campaign, ClusterProperties, GridSettings, Observation
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 from batprotocol.errors import ClusterError
 
 WITHOUT_ENGINE = True
@@ -39,14 +38,14 @@ class Slow(PaperCluster):
         return super().look()
 
 
-def world(*names: str, tasks: int = 8, patience: float = PATIENCE) -> tuple[Store, Loop, PaperCluster, Slow]:
+def world(*names: str, tasks: int = 8, patience: float = PATIENCE) -> tuple[GridStore, Loop, PaperCluster, Slow]:
     """A loop upon a cluster that answers and one that is slow, and a campaign on those of these names."""
-    store, quick, slow = Store("sqlite://"), PaperCluster("quick", 2), Slow("slow", 2)
+    store, quick, slow = GridStore("sqlite://"), PaperCluster("quick", 2), Slow("slow", 2)
     for cluster in (slow, quick):
-        store.register(Where(name=cluster.name))
+        store.register(ClusterEntry(name=cluster.name))
     says = tuple(ClusterProperties(cluster=name, exec_file="x") for name in names)
     store.submit(Campaign(user="u", name="n", clusters=says), [str(task) for task in range(tasks)], now=0.0)
-    return store, Loop(store, [slow, quick], Settings(finalize=False), lambda: quick.time, patience), quick, slow
+    return store, Loop(store, [slow, quick], GridSettings(finalize=False), lambda: quick.time, patience), quick, slow
 
 
 def on(cycle: Cycle) -> set[str]:
@@ -108,7 +107,7 @@ def test_one_that_fails_is_asked_more_and_more_rarely() -> None:
 
 def test_a_late_answer_to_another_question_is_no_answer_to_this_one() -> None:
     may_answer = threading.Event()
-    clusters = Clusters([PaperCluster("quick", 2), PaperCluster("slow", 2)], PATIENCE)
+    clusters = ClusterConnections([PaperCluster("quick", 2), PaperCluster("slow", 2)], PATIENCE)
     assert clusters.ask("request", {"slow": lambda manager: may_answer.wait()}, 0.0) == ({}, [])
     (asked,) = (station.asked for station in clusters._stations.values() if station.asked is not None)
 

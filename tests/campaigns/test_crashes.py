@@ -10,15 +10,15 @@ import pytest
 from crashing import judge, run_and_kill, submit
 from daskers import dask_processes
 
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 
 WITHOUT_ENGINE = True
 
 
 def crash(
-    store: Store,
+    store: GridStore,
     url: str,
-    where: Where,
+    where: ClusterEntry,
     folder: Path,
     *,
     tasks: int,
@@ -40,24 +40,24 @@ def nothing() -> None:
 
 
 @pytest.mark.slow
-def test_processes(store: Store, store_url: str, tmp_path: Path) -> None:
-    here = Where(name="here", batch="local", address=str(tmp_path / "here"), resources=4)
+def test_processes(store: GridStore, store_url: str, tmp_path: Path) -> None:
+    here = ClusterEntry(name="here", batch="local", address=str(tmp_path / "here"), resources=4)
     crash(store, store_url, here, tmp_path, tasks=24, kills=2, pause=0.3, halfway=nothing)
 
 
 @pytest.mark.minutes
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("grouped", [False, True])
-def test_many_processes(store: Store, store_url: str, tmp_path: Path, grouped: bool) -> None:
-    here = Where(name="here", batch="local", address=str(tmp_path / "here"), resources=4)
+def test_many_processes(store: GridStore, store_url: str, tmp_path: Path, grouped: bool) -> None:
+    here = ClusterEntry(name="here", batch="local", address=str(tmp_path / "here"), resources=4)
     crash(store, store_url, here, tmp_path, tasks=2000, kills=10, pause=1.5, halfway=nothing, grouped=grouped)
 
 
 @pytest.mark.minutes
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("grouped", [False, True])
-def test_many_on_dask(store: Store, store_url: str, tmp_path: Path, grouped: bool) -> None:
+def test_many_on_dask(store: GridStore, store_url: str, tmp_path: Path, grouped: bool) -> None:
     with dask_processes(tmp_path, workers=4) as dask:
-        there = Where(name="there", batch="dask", address=dask.address)
+        there = ClusterEntry(name="there", batch="dask", address=dask.address)
         end_one = dask.workers[0].kill
         crash(store, store_url, there, tmp_path, tasks=2000, kills=10, pause=1.5, halfway=end_one, grouped=grouped)

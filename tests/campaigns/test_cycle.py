@@ -12,8 +12,8 @@ from grid_worlds import CAMPAIGNS, CYCLE, ENDS, REGULATORS, SETTINGS, SIZES, Rem
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.campaigns.entities import metascheduler
-from batprotocol.campaigns.entities.predictor import allowed
+from batprotocol.campaigns.entities import scheduling
+from batprotocol.campaigns.entities.prediction import allowed
 from batprotocol.campaigns.model import (
     CIGRI_2,
     CIGRI_3,
@@ -21,12 +21,12 @@ from batprotocol.campaigns.model import (
     CampaignState,
     CampaignStatus,
     CampaignType,
-    Cluster,
-    Grid,
+    GridCluster,
+    GridJobState,
+    GridSettings,
+    GridState,
     GridStatus,
-    JobState,
     KillReason,
-    Settings,
     TaskState,
     UserPriority,
 )
@@ -46,7 +46,7 @@ def check(grid: MemoryGrid, now: float) -> None:
     submitted = [task for each in grid.decisions.submissions if not each.replica for task in each.tasks]
     assert len(submitted) == len(set(submitted)), "a task is submitted twice"
     for name, status in grid.gridstatus.items():
-        waiting = [job for job in grid.active() if job.cluster == name and job.state is JobState.REMOTE_WAITING]
+        waiting = [job for job in grid.active() if job.cluster == name and job.state is GridJobState.REMOTE_WAITING]
         left = [job for job in waiting if job.kill is None]
         assert len(left) <= allowed(status.max, grid.settings.flood_rate)
         given_away = sum(order.resources for order in grid.decisions.orders if order.cluster == name)
@@ -57,9 +57,9 @@ def check(grid: MemoryGrid, now: float) -> None:
 
 
 @given(settings=SETTINGS, campaigns=CAMPAIGNS, data=st.data())
-def test_no_task_is_lost(settings: Settings, campaigns: list[tuple[Campaign, int]], data: st.DataObject) -> None:
+def test_no_task_is_lost(settings: GridSettings, campaigns: list[tuple[Campaign, int]], data: st.DataObject) -> None:
     """Jobs end in all ways, clusters are silent for a while and give resources to others, submissions are forgotten."""
-    grid = MemoryGrid((Cluster(name=name) for name in SIZES), settings)
+    grid = MemoryGrid((GridCluster(name=name) for name in SIZES), settings)
     remotes = {name: Remote(name, size) for name, size in SIZES.items()}
     for each, tasks in campaigns:
         most = len(each.clusters) if each.type is CampaignType.TEST else tasks  # as the JDL has it
@@ -73,7 +73,7 @@ def test_no_task_is_lost(settings: Settings, campaigns: list[tuple[Campaign, int
             remote.local = data.draw(st.integers(0, 2), "local")
             if data.draw(st.booleans(), "it hears"):
                 remote.take([job for job in grid.active() if job.cluster == remote.name], now)
-            running = [number for number, job in remote.jobs.items() if job.state is JobState.RUNNING]
+            running = [number for number, job in remote.jobs.items() if job.state is GridJobState.RUNNING]
             for number in running:
                 how = data.draw(st.sampled_from(ENDS) | st.none(), "end")
                 if how is not None:
@@ -93,7 +93,7 @@ def _all_ends_well(grid: MemoryGrid, remotes: dict[str, Remote], now: float) -> 
             remote.local = 0
             remote.take([job for job in grid.active() if job.cluster == remote.name], now)
             for number, job in remote.jobs.items():
-                if job.state is JobState.RUNNING:
+                if job.state is GridJobState.RUNNING:
                     remote.end(number, "well", now + 5)
         now += CYCLE
         if all(each.state is CampaignState.TERMINATED for each in grid.campaigns.values()):
@@ -111,7 +111,7 @@ def _all_ends_well(grid: MemoryGrid, remotes: dict[str, Remote], now: float) -> 
 
 def test_a_job_that_ended_is_not_killed() -> None:
     """It was to be killed as it waited, but ran and ended well before its cluster heard of that."""
-    grid = MemoryGrid((Cluster(name="a"),), Settings())
+    grid = MemoryGrid((GridCluster(name="a"),), GridSettings())
     grid.submit(campaign("u", "a"), ["t"])
     remote = Remote("a", 2)
     grid.run([remote.observation(0)], 0)
@@ -120,13 +120,13 @@ def test_a_job_that_ended_is_not_killed() -> None:
     remote.end(1, "well", 5)
     grid.run([remote.observation(15)], 15)
     assert grid.tasks[1].state is TaskState.TERMINATED
-    assert grid.jobs[1].state is JobState.TERMINATED
+    assert grid.jobs[1].state is GridJobState.TERMINATED
     assert grid.campaigns[1].state is CampaignState.TERMINATED
 
 
 def test_the_first_copy_ends_the_others() -> None:
     """Finalize copies the last task to the other cluster; when that is done, the first copy is killed."""
-    grid = MemoryGrid((Cluster(name="a"), Cluster(name="b")), Settings())
+    grid = MemoryGrid((GridCluster(name="a"), GridCluster(name="b")), GridSettings())
     grid.submit(campaign("u", "a", "b"), ["t"])
     remotes = [Remote("a", 1), Remote("b", 1)]
     for now in (0.0, 15.0):
@@ -140,11 +140,11 @@ def test_the_first_copy_ends_the_others() -> None:
     remotes[0].take(list(grid.active()), 30)
     grid.run([each.observation(45) for each in remotes], 45)
     assert grid.endings == {1: [TaskState.TERMINATED]}
-    assert [job.state for job in grid.jobs.values()] == [JobState.EVENT, JobState.TERMINATED]
+    assert [job.state for job in grid.jobs.values()] == [GridJobState.EVENT, GridJobState.TERMINATED]
 
 
 def test_what_a_cluster_never_heard_of_is_submitted_again_under_its_number() -> None:
-    grid = MemoryGrid((Cluster(name="a"),), Settings())
+    grid = MemoryGrid((GridCluster(name="a"),), GridSettings())
     grid.submit(campaign("u", "a"), ["t"])
     remote = Remote("a", 2)
     grid.run([remote.observation(0)], 0)
@@ -154,7 +154,7 @@ def test_what_a_cluster_never_heard_of_is_submitted_again_under_its_number() -> 
 
 
 def test_a_silent_cluster_is_not_used_until_it_answers() -> None:
-    grid = MemoryGrid((Cluster(name="a"),), Settings())
+    grid = MemoryGrid((GridCluster(name="a"),), GridSettings())
     grid.submit(campaign("u", "a"), ["t"])
     remote = Remote("a", 2)
     grid.run([remote.observation(0, "TIMEOUT")], 0)
@@ -168,18 +168,18 @@ def test_a_silent_cluster_is_not_used_until_it_answers() -> None:
     assert decisions.orders
 
 
-EACH = {name: Settings(regulator=name) for name in REGULATORS} | {"CiGri 2": CIGRI_2, "CiGri 3": CIGRI_3}
+EACH = {name: GridSettings(regulator=name) for name in REGULATORS} | {"CiGri 2": CIGRI_2, "CiGri 3": CIGRI_3}
 
 
 @pytest.mark.parametrize("name", EACH)
 def test_each_regulator_fills_a_cluster_with_long_jobs(name: str) -> None:
     """Jobs of ten cycles: after some of these, all resources are used, whatever regulates."""
-    grid = MemoryGrid((Cluster(name="a"),), EACH[name])
+    grid = MemoryGrid((GridCluster(name="a"),), EACH[name])
     grid.submit(campaign("u", "a"), [str(number) for number in range(300)])
     remote, now, used = Remote("a", 20), 0.0, []
     for _ in range(40):
         for number, job in remote.jobs.items():
-            if job.state is JobState.RUNNING and now - (job.start_time or 0) >= 150:
+            if job.state is GridJobState.RUNNING and now - (job.start_time or 0) >= 150:
                 remote.end(number, "well", now)
         grid.run([remote.observation(now)], now)
         remote.take(list(grid.active()), now)
@@ -191,8 +191,8 @@ def test_each_regulator_fills_a_cluster_with_long_jobs(name: str) -> None:
 def test_the_affinity_example_of_the_specification() -> None:
     names = ("cluster1", "cluster2")
     campaigns = [msgspec.structs.replace(campaign(f"user{number}", *names), id=number) for number in (1, 2, 3)]
-    grid = Grid(
-        clusters=tuple(Cluster(name=name) for name in names),
+    grid = GridState(
+        clusters=tuple(GridCluster(name=name) for name in names),
         gridstatus=tuple(GridStatus(cluster=name, max=4, free=4) for name in names),
         campaigns=tuple(CampaignStatus(campaign=each, total=9, pending=9) for each in campaigns),
         priorities=(
@@ -201,8 +201,8 @@ def test_the_affinity_example_of_the_specification() -> None:
             UserPriority("user2", "cluster2"),
         ),
     )
-    couples = metascheduler.couples(grid, Settings(strategy="affinity"))
-    assert [(each.campaign, each.clusters) for each in metascheduler.launches(couples)] == [
+    couples = scheduling.couples(grid, GridSettings(strategy="affinity"))
+    assert [(each.campaign, each.clusters) for each in scheduling.launches(couples)] == [
         (1, ("cluster1",)),
         (2, ("cluster1", "cluster2")),
         (1, ("cluster2",)),

@@ -17,10 +17,10 @@ from daskers import DaskProcesses, dask_processes
 from servers import free_port
 from test_local_processes import assert_gone
 
-from batprotocol.campaigns.managers import DaskCluster, Request
+from batprotocol.campaigns.managers import DaskCluster, JobRequest
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
-from batprotocol.campaigns.model import JobState, RemoteJob
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.model import GridJobState, RemoteJob
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 from batprotocol.errors import ClusterError
 
 WITHOUT_ENGINE = True
@@ -53,7 +53,7 @@ def why(job: RemoteJob) -> list[str]:
 def test_jobs_end_with_their_status(cluster: DaskCluster, tmp_path: Path) -> None:
     commands = ["true", "exit 3", "kill -9 $$", "env | grep CIGRI_ > environment; wc -l < $CIGRI_NODE_FILE > nodes"]
     requests = [
-        Request(
+        JobRequest(
             job=number,
             command=command,
             directory=str(tmp_path),
@@ -82,13 +82,13 @@ def test_a_group_runs_one_after_the_other_and_what_fails_is_kept(cluster: DaskCl
         "true",
     ]
     requests = [
-        Request(job=number, command=command, directory=str(tmp_path), group=1)
+        JobRequest(job=number, command=command, directory=str(tmp_path), group=1)
         for number, command in enumerate(commands, 1)
     ]
     cluster.submit(requests)
     until(lambda: "3" in ((tmp_path / "runs").read_text() if (tmp_path / "runs").exists() else ""))
     seen = {job.job: job for job in cluster.look().jobs}
-    assert [seen[number].state for number in (3, 4, 5)] == [JobState.RUNNING] * 3
+    assert [seen[number].state for number in (3, 4, 5)] == [GridJobState.RUNNING] * 3
     assert cluster.look().free == 1
     cluster.kill([3, 4])
     found = ends(cluster)
@@ -103,14 +103,14 @@ def test_a_group_runs_one_after_the_other_and_what_fails_is_kept(cluster: DaskCl
 
 
 def test_jobs_end_otherwise(cluster: DaskCluster, tmp_path: Path) -> None:
-    late = Request(job=1, command="sleep 60 & sleep 60", directory=str(tmp_path), walltime=0.3)
-    lost = Request(job=2, command="true", directory=str(tmp_path / "missing"))
+    late = JobRequest(job=1, command="sleep 60 & sleep 60", directory=str(tmp_path), walltime=0.3)
+    lost = JobRequest(job=2, command="true", directory=str(tmp_path / "missing"))
     cluster.submit([late, lost])
     found = ends(cluster)
     assert (found[1].exit_code, why(found[1])) == (None, ["WALLTIME"])
     assert why(found[2]) == ["WORKING_DIRECTORY"]
-    cluster.submit([Request(job=number, command="sleep 60", directory=str(tmp_path)) for number in range(3, 7)])
-    until(lambda: [job.state for job in cluster.look().jobs].count(JobState.RUNNING) == 2)
+    cluster.submit([JobRequest(job=number, command="sleep 60", directory=str(tmp_path)) for number in range(3, 7)])
+    until(lambda: [job.state for job in cluster.look().jobs].count(GridJobState.RUNNING) == 2)
     assert cluster.look().free == 0
     cluster.kill(range(3, 7))
     assert {tuple(why(job)) for job in ends(cluster).values() if job.job > 2} == {("FRAG_JOB_REQUEST",)}
@@ -121,7 +121,7 @@ def test_what_is_killed_never_begins(cluster: DaskCluster, tmp_path: Path) -> No
     """Groups and single jobs, killed at moments that chance picks; all others run."""
     chance = random.Random(4)
     requests = [
-        Request(
+        JobRequest(
             job=job,
             command=f"echo {job} >> runs; sleep {chance.choice((0, 0, 0.05))}",
             directory=str(tmp_path),
@@ -151,7 +151,7 @@ def test_what_is_killed_never_begins(cluster: DaskCluster, tmp_path: Path) -> No
 def test_jobs_that_are_killed_together_are_killed_at_once(cluster: DaskCluster, tmp_path: Path) -> None:
     """None of them begins after another one that did not."""
     cluster.submit(
-        [Request(job=job, command=f"echo {job} >> runs", directory=str(tmp_path), group=0) for job in range(200)]
+        [JobRequest(job=job, command=f"echo {job} >> runs", directory=str(tmp_path), group=0) for job in range(200)]
     )
     path, chance = tmp_path / "runs", random.Random(5)
     killed: list[range] = []
@@ -169,7 +169,7 @@ def test_jobs_that_are_killed_together_are_killed_at_once(cluster: DaskCluster, 
 def test_jobs_that_run_are_killed_when_they_are_forgotten(cluster: DaskCluster, tmp_path: Path) -> None:
     commands = ["echo $$ > process; sleep 60; echo 1 >> runs", "echo 2 >> runs"]
     cluster.submit(
-        [Request(job=job, command=each, directory=str(tmp_path), group=1) for job, each in enumerate(commands, 1)]
+        [JobRequest(job=job, command=each, directory=str(tmp_path), group=1) for job, each in enumerate(commands, 1)]
     )
     until(lambda: (tmp_path / "process").exists() and bool((tmp_path / "process").read_text().strip()))
     cluster.forget([1, 2])
@@ -206,8 +206,8 @@ def test_jobs_survive_whoever_started_them(
 
 def test_a_campaign_while_the_loop_is_killed(dask: DaskProcesses, tmp_path: Path) -> None:
     url = str(tmp_path / "grid.db")
-    store = Store(url)
-    campaign = submit(store, [Where(name="there", batch="dask", address=dask.address)], 16, tmp_path)
+    store = GridStore(url)
+    campaign = submit(store, [ClusterEntry(name="there", batch="dask", address=dask.address)], 16, tmp_path)
     run_and_kill(url, 2, random.Random(1), cycle=0.2, pause=0.5, halfway=lambda: None)
     judge(store, campaign, 16, tmp_path)
     store.close()
@@ -216,12 +216,12 @@ def test_a_campaign_while_the_loop_is_killed(dask: DaskProcesses, tmp_path: Path
 def test_a_worker_is_killed(dask: DaskProcesses, cluster: DaskCluster, tmp_path: Path) -> None:
     """What it ran is lost and not run again, what it had run stays done, and what it kept waiting runs elsewhere."""
     cluster.submit(
-        [Request(job=number, command=f"echo {number} >> runs", directory=str(tmp_path)) for number in range(4)]
+        [JobRequest(job=number, command=f"echo {number} >> runs", directory=str(tmp_path)) for number in range(4)]
     )
     assert [job.exit_code for job in ends(cluster).values()] == [0] * 4
     command = "until test -e go; do sleep 0.01; done"
     waiting = [
-        Request(job=number, command=f"echo {number} >> runs; {command}", directory=str(tmp_path))
+        JobRequest(job=number, command=f"echo {number} >> runs; {command}", directory=str(tmp_path))
         for number in range(4, 12)
     ]
     cluster.submit(waiting)

@@ -11,26 +11,27 @@ from typing import Any
 import pytest
 from sqlalchemy import Table, create_engine, select
 
-from batprotocol.campaigns.entities import cycle, updator
+from batprotocol.campaigns.entities import cycle, failures
 from batprotocol.campaigns.model import (
     Campaign,
     ClusterProperties,
     Decisions,
-    Job,
-    JobState,
+    GridJob,
+    GridJobState,
+    GridSettings,
     Observation,
     RemoteJob,
-    Settings,
 )
-from batprotocol.campaigns.store import Store, tables
-from batprotocol.campaigns.store.store import Where
+from batprotocol.campaigns.store import GridStore
+from batprotocol.campaigns.store import _tables as tables
+from batprotocol.campaigns.store._store import ClusterEntry
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
 
 CLUSTERS = ("c1", "c2", "c3", "c4")
 SIZE = 4
-SETTINGS = Settings(flood_rate=0.5)
+SETTINGS = GridSettings(flood_rate=0.5)
 
 
 def campaign(name: str, *clusters: str) -> Campaign:
@@ -51,18 +52,18 @@ def rows(url: str, table: Table, *columns: str, **where: Any) -> list[tuple[Any,
     return sorted(found, key=str)
 
 
-def run(store: Store, now: float, observations: list[Observation]) -> tuple[Decisions, tuple[Job, ...]]:
+def run(store: GridStore, now: float, observations: list[Observation]) -> tuple[Decisions, tuple[GridJob, ...]]:
     """One cycle; what the runner is to submit."""
     with store.cycle() as books:
-        update = updator.update(books.jobs(), observations, now=now, open_events=books.open_events())
+        update = failures.update(books.jobs(), observations, now=now, open_events=books.open_events())
         books.record(update, observations)
         decisions = cycle.decide(books.grid(now, SETTINGS.window), SETTINGS, books.tasks)
         return decisions, books.carry_out(decisions, now)
 
 
-def test_the_example_step_by_step(store: Store, store_url: str) -> None:
+def test_the_example_step_by_step(store: GridStore, store_url: str) -> None:
     for name in CLUSTERS:
-        store.register(Where(name=name))
+        store.register(ClusterEntry(name=name))
     tasks = [str(number) for number in range(100)]
     first = store.submit(campaign("first", "c1", "c2", "c3"), tasks, now=0.0)
     second = store.submit(campaign("second", "c2", "c4"), tasks, now=0.0)
@@ -103,10 +104,10 @@ def test_the_example_step_by_step(store: Store, store_url: str) -> None:
 
     # Then half of what c1 got ends, c2 and c4 run all that they got, and local jobs take all of c3: ours wait there.
     running = [
-        *_told(by_cluster["c1"][:2], JobState.TERMINATED, exit_code=0, start_time=10.0, stop_time=20.0),
-        *_told([number for name in ("c2", "c4") for number in by_cluster[name]], JobState.RUNNING, start_time=10.0),
-        *_told(by_cluster["c1"][2:], JobState.RUNNING, start_time=10.0),
-        *_told(by_cluster["c3"], JobState.REMOTE_WAITING),
+        *_told(by_cluster["c1"][:2], GridJobState.TERMINATED, exit_code=0, start_time=10.0, stop_time=20.0),
+        *_told([number for name in ("c2", "c4") for number in by_cluster[name]], GridJobState.RUNNING, start_time=10.0),
+        *_told(by_cluster["c1"][2:], GridJobState.RUNNING, start_time=10.0),
+        *_told(by_cluster["c3"], GridJobState.REMOTE_WAITING),
     ]
     free = {"c1": 2, "c2": 0, "c3": 0, "c4": 0}
     seen = [
@@ -145,7 +146,7 @@ def test_the_example_step_by_step(store: Store, store_url: str) -> None:
     assert wiped == [(number, "remote_waiting") for number in by_cluster["c3"][2:]]
 
     # "The aborted jobs will be rescheduled on a further iteration", before others.
-    killed = _told(by_cluster["c3"][2:], JobState.TERMINATED, exit_code=9)
+    killed = _told(by_cluster["c3"][2:], GridJobState.TERMINATED, exit_code=9)
     on_c1 = _told([*by_cluster["c1"][2:], *(job.id for job in launched)])
     after = [Observation(cluster="c1", time=40.0, max=SIZE, free=0, jobs=on_c1)]
     after.append(Observation(cluster="c3", time=40.0, max=SIZE, free=1, jobs=(*killed, *running[-4:-2])))
@@ -154,5 +155,5 @@ def test_the_example_step_by_step(store: Store, store_url: str) -> None:
     assert [(job.cluster, job.task) for job in launched] == [("c3", min(again)[0])]
 
 
-def _told(jobs: list[int], state: JobState = JobState.RUNNING, **more: Any) -> tuple[RemoteJob, ...]:
+def _told(jobs: list[int], state: GridJobState = GridJobState.RUNNING, **more: Any) -> tuple[RemoteJob, ...]:
     return tuple(RemoteJob(job=number, state=state, remote_id=f"r{number}", **more) for number in jobs)

@@ -14,56 +14,44 @@ from hypothesis import strategies as st
 from support import ROOT
 
 from batprotocol.campaigns import model
-from batprotocol.campaigns.entities import (
-    controller,
-    cycle,
-    failures,
-    metascheduler,
-    nikita,
-    predictor,
-    regulators,
-    runner,
-    scheduler,
-    taps,
-    updator,
-)
+from batprotocol.campaigns.entities import cycle, failures, prediction, regulation, scheduling
 from batprotocol.campaigns.model import (
     Campaign,
+    CampaignProgress,
     CampaignStatus,
-    Cluster,
     ClusterProperties,
     ControllerSettings,
     ControllerState,
     Durations,
-    Event,
     Forecast,
-    Grid,
+    GridCluster,
+    GridEvent,
+    GridJob,
+    GridJobState,
+    GridSettings,
+    GridState,
     GridStatus,
-    Job,
-    JobState,
+    GridTask,
+    JobOrder,
     KillReason,
     Observation,
-    Order,
-    Progress,
     RemoteEvent,
     RemoteJob,
-    Settings,
     Tap,
     TapSettings,
-    Task,
     TaskPriority,
     TaskState,
-    Window,
+    ThroughputWindow,
 )
 
 WITHOUT_ENGINE = True
 
 COUNTS = st.integers(0, 10**6)
 FREE = st.integers(-(10**6), 10**6)  # a cluster's own users may take more than there is
-RATIOS = st.none() | st.floats(0, predictor.LARGEST_RATIO)
+RATIOS = st.none() | st.floats(0, prediction.LARGEST_RATIO)
 
 
-@given(st.sampled_from(sorted(predictor.ALGORITHMS)), RATIOS, FREE, st.none() | COUNTS, COUNTS, COUNTS, COUNTS, COUNTS)
+@given(st.sampled_from(sorted(prediction.ALGORITHMS)), RATIOS, FREE, st.none() | COUNTS, COUNTS, COUNTS, COUNTS, COUNTS)
 def test_ratios_are_finite(
     algorithm: str,
     ratio: float | None,
@@ -74,11 +62,11 @@ def test_ratios_are_finite(
     resources: int,
     allowed: int,
 ) -> None:
-    now = predictor.Situation(
+    now = prediction.Situation(
         ratio=ratio, free=free, nsub=nsub, waiting=waiting, running=running, resources=resources, allowed=allowed
     )
-    new = predictor.next_ratio(now, algorithm)
-    assert 0 <= new <= predictor.LARGEST_RATIO
+    new = prediction.next_ratio(now, algorithm)
+    assert 0 <= new <= prediction.LARGEST_RATIO
     if waiting > allowed and now.old >= 1:
         assert new <= now.old, "it grows although too many wait"
 
@@ -90,11 +78,11 @@ TIMES = st.floats(0, 1e9)
 def test_ends_are_finite_or_unknown(
     waiting: int, running: int, took: list[float], finished: int, since: float, age: float, now: float
 ) -> None:
-    end = predictor.end_after(
+    end = prediction.end_after(
         waiting=waiting,
         running=running,
         durations=Durations.of(*took),
-        window=Window(finished, since if finished else None),
+        window=ThroughputWindow(finished, since if finished else None),
         age=age,
         now=now,
     )
@@ -103,33 +91,43 @@ def test_ends_are_finite_or_unknown(
 
 def test_the_examples_of_ends() -> None:
     """A young campaign is judged by the mean duration of its jobs, an older one by its throughput."""
-    young = predictor.end_after(
-        waiting=10, running=4, durations=Durations.of(100), window=Window(1, 0.0), age=150, now=150
+    young = prediction.end_after(
+        waiting=10, running=4, durations=Durations.of(100), window=ThroughputWindow(1, 0.0), age=150, now=150
     )
-    old = predictor.end_after(
-        waiting=20, running=4, durations=Durations.of(100), window=Window(10, 3000.0), age=3600, now=3600
+    old = prediction.end_after(
+        waiting=20, running=4, durations=Durations.of(100), window=ThroughputWindow(10, 3000.0), age=3600, now=3600
     )
     assert (young, old) == ((300.0, "average"), (1320.0, "throughput"))
-    assert predictor.end_after(waiting=9, running=0, durations=Durations(), window=Window(), age=9, now=9) is None
+    assert (
+        prediction.end_after(waiting=9, running=0, durations=Durations(), window=ThroughputWindow(), age=9, now=9)
+        is None
+    )
 
 
 def test_nobody_knows_the_end_where_nothing_has_ended_lately() -> None:
     """The mean of jobs that ended long ago says nothing of those that run now."""
     took = Durations.of(100, 100)
-    assert predictor.end_after(waiting=9, running=3, durations=took, window=Window(), age=9000, now=9000) is None
-    young = predictor.end_after(waiting=9, running=3, durations=took, window=Window(), age=199, now=199)
+    assert (
+        prediction.end_after(waiting=9, running=3, durations=took, window=ThroughputWindow(), age=9000, now=9000)
+        is None
+    )
+    young = prediction.end_after(waiting=9, running=3, durations=took, window=ThroughputWindow(), age=199, now=199)
     assert young == (350.0, "average")
-    assert predictor.end_after(waiting=9, running=3, durations=took, window=Window(), age=200, now=200) is None
+    assert (
+        prediction.end_after(waiting=9, running=3, durations=took, window=ThroughputWindow(), age=200, now=200) is None
+    )
 
 
 def test_the_events_of_wipes() -> None:
     """CiGri 2 says FRAG of both that waited; what becomes of their tasks differs by the reason, which is kept apart."""
     jobs = [
-        Job(id=number, campaign=1, task=number, cluster="a", state=JobState.REMOTE_WAITING, submission_time=time)
+        GridJob(
+            id=number, campaign=1, task=number, cluster="a", state=GridJobState.REMOTE_WAITING, submission_time=time
+        )
         for number, time in ((1, 0.0), (2, 0.0), (3, 9000.0))
     ]
-    grid = Grid(now=9000.0, gridstatus=(GridStatus(cluster="a", max=2, free=0),), jobs=tuple(jobs))
-    wipes = nikita.wipes(grid, Settings(flood_rate=1.0, stale=900.0))
+    grid = GridState(now=9000.0, gridstatus=(GridStatus(cluster="a", max=2, free=0),), jobs=tuple(jobs))
+    wipes = failures.wipes(grid, GridSettings(flood_rate=1.0, stale=900.0))
     told = [(each.job, each.reason, each.event.code, each.event.message) for each in wipes if each.event]
     assert told == [
         (3, KillReason.OVERFLOW, "FRAG", "Job overflow frag"),
@@ -143,31 +141,31 @@ def test_the_examples_of_slow_start() -> None:
     ratio: float | None = None
     seen = []
     for waiting in (0, 0, 11, 0):
-        now = predictor.Situation(ratio=ratio, free=20, waiting=waiting, running=3, resources=20, allowed=10)
-        ratio = predictor.next_ratio(now, "slow-start")
+        now = prediction.Situation(ratio=ratio, free=20, waiting=waiting, running=3, resources=20, allowed=10)
+        ratio = prediction.next_ratio(now, "slow-start")
         seen.append(ratio)
     assert seen == [2.0, 4.0, 0.05, 0.1]
 
 
 def test_the_examples_of_adaptive_down_exponential_up() -> None:
-    now = predictor.Situation(ratio=1.0, free=10, waiting=10, resources=10, allowed=5)
-    assert predictor.next_ratio(now, "exponential") == 0.5
+    now = prediction.Situation(ratio=1.0, free=10, waiting=10, resources=10, allowed=5)
+    assert prediction.next_ratio(now, "exponential") == 0.5
     up = msgspec.structs.replace(now, ratio=0.5, waiting=5)
-    assert predictor.next_ratio(up, "exponential") == 1.0
+    assert prediction.next_ratio(up, "exponential") == 1.0
 
 
 def test_a_ratio_that_was_not_used_does_not_grow() -> None:
     """A cluster is full for many cycles: the ratio must not double in each of them."""
     old = Forecast(campaign=1, cluster="a", time=0.0, ratio=2.0, nsub=0, free=0)
-    grid = Grid(
+    grid = GridState(
         now=15.0,
-        clusters=(Cluster(name="a"),),
+        clusters=(GridCluster(name="a"),),
         gridstatus=(GridStatus(cluster="a", max=10, free=0),),
         campaigns=(CampaignStatus(campaign=_campaign("a"), total=9, pending=9),),
-        progress=(Progress(campaign=1, cluster="a", durations=Durations.of(10.0)),),
+        progress=(CampaignProgress(campaign=1, cluster="a", durations=Durations.of(10.0)),),
         forecasts=(old,),
     )
-    decisions = cycle.decide(grid, Settings(regulator="slow-start"), lambda *_: [])
+    decisions = cycle.decide(grid, GridSettings(regulator="slow-start"), lambda *_: [])
     assert decisions.forecasts[0].ratio == 2.0
 
 
@@ -181,11 +179,11 @@ def test_a_rate_stays_between_the_first_and_the_greatest(turns: list[str]) -> No
     settings, tap = TapSettings(grace=0.0), Tap(campaign=1, cluster="a")
     for now, turn in enumerate(turns):
         if turn == "increase":
-            tap = taps.increase(tap, settings)
+            tap = regulation.increase(tap, settings)
         elif turn == "decrease":
-            tap = taps.decrease(tap, now, settings)
+            tap = regulation.decrease(tap, now, settings)
         else:
-            tap = taps.close(tap, now) if turn == "close" else taps.open_(tap)
+            tap = regulation.close(tap, now) if turn == "close" else regulation.open_(tap)
         assert settings.rate <= tap.rate <= settings.maximum
 
 
@@ -194,7 +192,7 @@ def test_a_controller_stays_within_its_bounds(waiting: list[int]) -> None:
     settings = ControllerSettings()
     state = ControllerState(campaign=1, cluster="a")
     for each in waiting:
-        state = controller.step(state, each, settings)
+        state = regulation.step(state, each, settings)
         assert 0 <= state.submitted <= settings.maximum
 
 
@@ -203,19 +201,19 @@ def test_a_controller_does_not_make_up_for_a_long_silence() -> None:
     settings = ControllerSettings()
     state = ControllerState(campaign=1, cluster="a")
     for _ in range(1000):
-        state = controller.step(state, 1000, settings)
+        state = regulation.step(state, 1000, settings)
     for _ in range(10):
-        state = controller.step(state, 0, settings)
+        state = regulation.step(state, 0, settings)
     assert state.submitted > 5
 
 
 def test_a_queue_that_is_full_gets_no_more() -> None:
-    assert regulators.limit_by_tap(3, ahead=10, queued=28) == 2
-    assert regulators.limit_by_tap(3, ahead=10, queued=31) == 0
-    assert regulators.limit_by_tap(3, max_jobs=4, active=1, queued=2) == 1
+    assert regulation.limit_by_tap(3, ahead=10, queued=28) == 2
+    assert regulation.limit_by_tap(3, ahead=10, queued=31) == 0
+    assert regulation.limit_by_tap(3, max_jobs=4, active=1, queued=2) == 1
 
 
-TASKS = [Task(number, 1, str(number), str(number)) for number in range(30)]
+TASKS = [GridTask(number, 1, str(number), str(number)) for number in range(30)]
 COUPLES = st.tuples(st.integers(1, 3), st.sampled_from("abc"))
 
 
@@ -224,7 +222,7 @@ def test_no_task_is_drawn_twice_and_nobody_gets_more_than_is_wanted(
     wanted: dict[tuple[int, str], int], random: st.Random
 ) -> None:
     candidates = {couple: random.sample(TASKS, random.randint(0, len(TASKS))) for couple in wanted}
-    drawn = scheduler.draw(wanted, candidates)
+    drawn = scheduling.draw(wanted, candidates)
     everything = [task.id for tasks in drawn.values() for task in tasks]
     assert len(everything) == len(set(everything))
     for couple, tasks in drawn.items():
@@ -235,17 +233,19 @@ def test_no_task_is_drawn_twice_and_nobody_gets_more_than_is_wanted(
 
 def test_ordered_tasks_are_drawn_from_as_many_as_all_want() -> None:
     """Each cluster's first tasks are the same ones, and still each gets what was ordered."""
-    orders = [Order(campaign=1, cluster=name, jobs=10) for name in "abc"]
-    submitted = runner.submissions(orders, {1: _campaign("a", "b", "c")}, lambda campaign, cluster, many: TASKS[:many])
+    orders = [JobOrder(campaign=1, cluster=name, jobs=10) for name in "abc"]
+    submitted = regulation.submissions(
+        orders, {1: _campaign("a", "b", "c")}, lambda campaign, cluster, many: TASKS[:many]
+    )
     assert [len(each.tasks) for each in submitted] == [10, 10, 10]
 
 
-JOB = Job(id=1, campaign=1, task=5, cluster="a", state=JobState.RUNNING, remote_id="77", start_time=1.0)
+JOB = GridJob(id=1, campaign=1, task=5, cluster="a", state=GridJobState.RUNNING, remote_id="77", start_time=1.0)
 
 
 def _ended(exit_code: int | None = None, *events: str) -> RemoteJob:
     told = tuple(RemoteEvent(each) for each in events)
-    return RemoteJob(job=1, state=JobState.TERMINATED, exit_code=exit_code, events=told)
+    return RemoteJob(job=1, state=GridJobState.TERMINATED, exit_code=exit_code, events=told)
 
 
 @pytest.mark.parametrize(
@@ -262,14 +262,14 @@ def test_what_becomes_of_a_task_whose_job_we_had_killed(
     reason: KillReason, state: TaskState | None, affinity: int
 ) -> None:
     verdict = failures.judge(msgspec.structs.replace(JOB, kill=reason), _ended(None, "FRAG_JOB_REQUEST"))
-    assert (verdict.state, verdict.task, verdict.affinity) == (JobState.EVENT, state, affinity)
+    assert (verdict.state, verdict.task, verdict.affinity) == (GridJobState.EVENT, state, affinity)
     assert verdict.events == ()
 
 
 def test_jobs_of_campaigns_that_were_cancelled_are_no_trouble() -> None:
     """Such a campaign is not in the grid any more, but its jobs are until their cluster has killed them."""
-    grid = Grid(now=1e6, gridstatus=(GridStatus(cluster="a", max=1, free=0),), jobs=(JOB,))
-    assert cycle.decide(grid, Settings(), lambda *_: []).wipes == ()
+    grid = GridState(now=1e6, gridstatus=(GridStatus(cluster="a", max=1, free=0),), jobs=(JOB,))
+    assert cycle.decide(grid, GridSettings(), lambda *_: []).wipes == ()
 
 
 def test_a_job_that_a_cluster_does_not_take_keeps_its_campaign_off_it() -> None:
@@ -279,25 +279,25 @@ def test_a_job_that_a_cluster_does_not_take_keeps_its_campaign_off_it() -> None:
 
 def test_a_job_that_its_cluster_runs_again_is_followed() -> None:
     again = RemoteEvent("RESUBMIT_JOB_AUTOMATICALLY", "resubmitted (new id = 4711)")
-    remote = RemoteJob(job=1, state=JobState.TERMINATED, events=(again,))
+    remote = RemoteJob(job=1, state=GridJobState.TERMINATED, events=(again,))
     seen = Observation(cluster="a", time=10.0, max=1, free=1, jobs=(remote,))
-    update = updator.update([JOB], [seen], now=10.0)
-    assert [(change.state, change.remote_id) for change in update.jobs] == [(JobState.SUBMITTED, "4711")]
+    update = failures.update([JOB], [seen], now=10.0)
+    assert [(change.state, change.remote_id) for change in update.jobs] == [(GridJobState.SUBMITTED, "4711")]
     assert update.tasks == ()
 
 
 def test_a_lost_job_is_run_again_before_others() -> None:
     seen = Observation(cluster="a", time=10.0, max=1, free=1)
-    update = updator.update([JOB], [seen], now=10.0)
+    update = failures.update([JOB], [seen], now=10.0)
     (change,) = update.tasks
     assert (change.state, change.priority) == (TaskState.PENDING, TaskPriority.RESUBMITTED)
     assert update.events[0].message == "Resubmit cause: LOST"
 
 
 def test_a_copy_that_fails_leaves_its_task_to_the_other() -> None:
-    copy = Job(id=2, campaign=1, task=5, cluster="b", replica=True, state=JobState.RUNNING)
+    copy = GridJob(id=2, campaign=1, task=5, cluster="b", replica=True, state=GridJobState.RUNNING)
     seen = Observation(cluster="a", time=10.0, max=1, free=1, jobs=(_ended(256),))
-    update = updator.update([JOB, copy], [seen], now=10.0)
+    update = failures.update([JOB, copy], [seen], now=10.0)
     assert update.tasks == ()
     assert [event.code for event in update.events] == ["EXIT_ERROR"]
 
@@ -305,7 +305,7 @@ def test_a_copy_that_fails_leaves_its_task_to_the_other() -> None:
 @pytest.mark.parametrize("exit_code", [9, 137, 139, 128 << 8, 130 << 8, 137 << 8, 139 << 8, 255 << 8, 1 << 8 | 9])
 def test_an_exit_status_is_told_as_wait_gives_it(exit_code: int) -> None:
     """CiGri looks for 66 and 67 only, and does not tell a shell's codes for signals from other codes."""
-    verdict = failures.judge(JOB, RemoteJob(job=JOB.id, state=JobState.TERMINATED, exit_code=exit_code))
+    verdict = failures.judge(JOB, RemoteJob(job=JOB.id, state=GridJobState.TERMINATED, exit_code=exit_code))
     (event,) = verdict.events
     assert (event.code, event.message) == ("EXIT_ERROR", f"The job exited with exit status {exit_code};")
     assert (event.blacklists, verdict.priority, verdict.affinity) == (True, None, -1)
@@ -315,7 +315,7 @@ def test_an_exit_status_is_told_as_wait_gives_it(exit_code: int) -> None:
 @pytest.mark.parametrize("kind", ["EXTERMINATE", "WALLTIME", "BESTEFFORT_KILL", "FRAG_JOB_REQUEST"])
 def test_a_kill_counts_more_than_the_exit_status_that_it_leaves(kind: str, exit_code: int | None) -> None:
     told = (RemoteEvent("SWITCH_INTO_ERROR_STATE"), RemoteEvent(kind))
-    remote = RemoteJob(job=JOB.id, state=JobState.TERMINATED, exit_code=exit_code, events=told)
+    remote = RemoteJob(job=JOB.id, state=GridJobState.TERMINATED, exit_code=exit_code, events=told)
     verdict = failures.judge(JOB, remote)
     assert [event.code for event in verdict.events if event.class_ == "job"] == ["RESUBMIT"]
     assert verdict.priority is TaskPriority.RESUBMITTED
@@ -332,16 +332,16 @@ def test_a_kill_counts_more_than_the_exit_status_that_it_leaves(kind: str, exit_
 )
 def test_the_new_number_of_a_job_that_oar_runs_again(description: str, remote_id: str | None) -> None:
     told = (RemoteEvent("RESUBMIT_JOB_AUTOMATICALLY", description),)
-    verdict = failures.judge(JOB, RemoteJob(job=JOB.id, state=JobState.TERMINATED, events=told))
+    verdict = failures.judge(JOB, RemoteJob(job=JOB.id, state=GridJobState.TERMINATED, events=told))
     assert verdict.remote_id == remote_id
     assert verdict.events[0].code == ("UNKNOWN_ERROR" if remote_id is None else "OAR_AUTO_RESUBMIT")
 
 
 def test_a_blacklist_is_lifted_with_its_parent() -> None:
-    parent = Event(id=4, class_="job", code="EXIT_ERROR", job=1, campaign=1, cluster="a")
+    parent = GridEvent(id=4, class_="job", code="EXIT_ERROR", job=1, campaign=1, cluster="a")
     blacklist = msgspec.structs.replace(failures.blacklist_event(parent, 4), id=5)
-    assert updator.lifted([parent, blacklist]) == ()
-    assert [change.event for change in updator.lifted([blacklist])] == [5]
+    assert failures.lifted([parent, blacklist]) == ()
+    assert [change.event for change in failures.lifted([blacklist])] == [5]
 
 
 def test_a_cycle_of_a_hundred_campaigns_of_ten_thousand_tasks() -> None:
@@ -350,17 +350,17 @@ def test_a_cycle_of_a_hundred_campaigns_of_ten_thousand_tasks() -> None:
     campaigns = [msgspec.structs.replace(_campaign(*names), id=number) for number in range(1, 101)]
     asked = []
 
-    def tasks(campaign: int, cluster: str, many: int) -> list[Task]:
+    def tasks(campaign: int, cluster: str, many: int) -> list[GridTask]:
         asked.append(many)
-        return [Task(campaign * 10_000 + number, campaign, "", "") for number in range(many)]
+        return [GridTask(campaign * 10_000 + number, campaign, "", "") for number in range(many)]
 
-    grid = Grid(
-        clusters=tuple(Cluster(name=name) for name in names),
+    grid = GridState(
+        clusters=tuple(GridCluster(name=name) for name in names),
         gridstatus=tuple(GridStatus(cluster=name, max=500, free=250) for name in names),
         campaigns=tuple(CampaignStatus(campaign=each, total=10_000, pending=10_000) for each in campaigns),
     )
     begin = time.process_time()
-    decisions = cycle.decide(grid, Settings(), tasks)
+    decisions = cycle.decide(grid, GridSettings(), tasks)
     assert time.process_time() - begin < 1.0
     assert sum(len(each.tasks) for each in decisions.submissions) == 1000
     assert asked == [1000] * 4  # each of the four clusters is offered the same first tasks
@@ -368,10 +368,10 @@ def test_a_cycle_of_a_hundred_campaigns_of_ten_thousand_tasks() -> None:
 
 @given(st.integers(-5, 20), st.integers(0, 30), st.integers(0, 30), st.sampled_from((0.0, 0.25, 1.0)))
 def test_jobs_that_come_take_free_resources_or_wait(free: int, coming: int, waiting: int, flood: float) -> None:
-    states = [JobState.SUBMITTED] * coming + [JobState.REMOTE_WAITING] * waiting
-    jobs = tuple(Job(id=id, campaign=1, task=id, cluster="a", state=state) for id, state in enumerate(states, 1))
+    states = [GridJobState.SUBMITTED] * coming + [GridJobState.REMOTE_WAITING] * waiting
+    jobs = tuple(GridJob(id=id, campaign=1, task=id, cluster="a", state=state) for id, state in enumerate(states, 1))
     status = GridStatus(cluster="a", time=0.0, max=20, free=free)
-    found = metascheduler.offers(Grid(gridstatus=(status,), jobs=jobs), Settings(order_flood_rate=flood))["a"]
+    found = scheduling.offers(GridState(gridstatus=(status,), jobs=jobs), GridSettings(order_flood_rate=flood))["a"]
     left = max(0, free) - coming
     assert found == max(0, left) + max(0, 20 * flood - waiting - max(0, -left))
 

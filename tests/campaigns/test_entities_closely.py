@@ -6,35 +6,25 @@ import itertools
 
 import pytest
 
-from batprotocol.campaigns.entities import (
-    cycle,
-    failures,
-    forecasting,
-    metascheduler,
-    nikita,
-    regulators,
-    runner,
-    scheduler,
-    updator,
-)
+from batprotocol.campaigns.entities import cycle, failures, prediction, regulation, scheduling
 from batprotocol.campaigns.model import (
     Campaign,
+    CampaignProgress,
     CampaignStatus,
-    Cluster,
     ClusterProperties,
     Durations,
-    Event,
     Forecast,
-    Grid,
+    GridCluster,
+    GridEvent,
+    GridJob,
+    GridJobState,
+    GridSettings,
+    GridState,
     GridStatus,
-    Job,
-    JobState,
     KillReason,
     Observation,
-    Progress,
     RemoteEvent,
     RemoteJob,
-    Settings,
     TapState,
     TaskState,
 )
@@ -47,11 +37,11 @@ WITHOUT_ENGINE = True
 @pytest.mark.parametrize("active", [0, 1])
 @pytest.mark.parametrize("tested", [False, True])
 def test_a_test_runs_where_all_is_so(remaining: int, offer: float, active: int, tested: bool) -> None:
-    share = scheduler.Share(
-        offer=offer, remaining=remaining, limit=scheduler.Limit(ratio=1.0), active=active, tested=tested
+    share = scheduling.ClusterShare(
+        offer=offer, remaining=remaining, limit=scheduling.Limit(ratio=1.0), active=active, tested=tested
     )
     expected = (remaining, offer, active, tested) == (1, 1.0, 0, False)
-    assert scheduler.test(share) == expected
+    assert scheduling.test(share) == expected
 
 
 @pytest.mark.parametrize(
@@ -61,20 +51,20 @@ def test_a_test_runs_where_all_is_so(remaining: int, offer: float, active: int, 
 def test_a_job_is_late_beyond_its_walltime_and_grace(
     ran: float, walltime: float | None, grace: float, late: bool
 ) -> None:
-    job = Job(id=1, campaign=1, task=1, cluster="a", state=JobState.RUNNING, start_time=1000.0)
+    job = GridJob(id=1, campaign=1, task=1, cluster="a", state=GridJobState.RUNNING, start_time=1000.0)
     walltimes = {} if walltime is None else {(1, "a"): walltime}
-    assert nikita.overtime([job], 1000.0 + ran, walltimes, grace) == ([job] if late else [])
-    waits = Job(id=2, campaign=1, task=2, cluster="a", state=JobState.RUNNING)
-    assert nikita.overtime([waits], 1e9, {(1, "a"): 1.0}, 0.0) == []
+    assert failures.overtime([job], 1000.0 + ran, walltimes, grace) == ([job] if late else [])
+    waits = GridJob(id=2, campaign=1, task=2, cluster="a", state=GridJobState.RUNNING)
+    assert failures.overtime([waits], 1e9, {(1, "a"): 1.0}, 0.0) == []
 
 
 @pytest.mark.parametrize("task", [None, 5])
 def test_a_job_that_a_cluster_does_not_take(task: int | None) -> None:
-    job = Job(id=1, campaign=1, task=task, cluster="a", tag=None if task else "prologue")
-    said = RemoteJob(job=1, state=JobState.TERMINATED, events=(RemoteEvent("REFUSED", "too large"),))
+    job = GridJob(id=1, campaign=1, task=task, cluster="a", tag=None if task else "prologue")
+    said = RemoteJob(job=1, state=GridJobState.TERMINATED, events=(RemoteEvent("REFUSED", "too large"),))
     verdict = failures.judge(job, said, 7.0)
     assert verdict == failures.refused(job, "too large", 7.0)
-    assert (verdict.state, verdict.affinity, verdict.priority) == (JobState.EVENT, -1, None)
+    assert (verdict.state, verdict.affinity, verdict.priority) == (GridJobState.EVENT, -1, None)
     assert verdict.task is (TaskState.PENDING if task else None)
     [event] = verdict.events
     assert (event.code, event.message, event.blacklists, event.date) == ("RUNNER_SUBMIT_ERROR", "too large", True, 7.0)
@@ -87,26 +77,26 @@ def campaign(*epilogue: str) -> Campaign:
 
 
 @pytest.mark.parametrize("kill", [None, KillReason.OVERFLOW])
-@pytest.mark.parametrize("state", [JobState.REMOTE_WAITING, JobState.RUNNING])
-def test_what_waits_to_be_killed_waits_no_more(kill: KillReason | None, state: JobState) -> None:
+@pytest.mark.parametrize("state", [GridJobState.REMOTE_WAITING, GridJobState.RUNNING])
+def test_what_waits_to_be_killed_waits_no_more(kill: KillReason | None, state: GridJobState) -> None:
     """Six jobs wait where five may: the ratio shrinks, but for those that are to be killed, and those that run."""
     jobs = tuple(
-        Job(id=number, campaign=1, task=number, cluster="a", state=state, kill=kill, submission_time=50.0)
+        GridJob(id=number, campaign=1, task=number, cluster="a", state=state, kill=kill, submission_time=50.0)
         for number in range(6)
     )
-    grid = Grid(
+    grid = GridState(
         now=100.0,
-        clusters=(Cluster(name="a"),),
+        clusters=(GridCluster(name="a"),),
         gridstatus=(GridStatus(cluster="a", max=10, free=0),),
         campaigns=(CampaignStatus(campaign=campaign(), total=9, pending=3, active=6),),
         jobs=jobs,
-        progress=(Progress(campaign=1, cluster="a", durations=Durations.of(10)),),
+        progress=(CampaignProgress(campaign=1, cluster="a", durations=Durations.of(10)),),
         forecasts=(Forecast(campaign=1, cluster="a", time=0.0, ratio=1.0, nsub=12, free=12.0),),
     )
-    found = forecasting.forecasts(grid, Settings(flood_rate=0.5, regulator="two-way"))
+    found = prediction.forecasts(grid, GridSettings(flood_rate=0.5, regulator="two-way"))
     [ratio] = [each.ratio for each in found if each.cluster == "a"]
     assert ratio is not None
-    assert (ratio < 1.0) == (kill is None and state is JobState.REMOTE_WAITING)
+    assert (ratio < 1.0) == (kill is None and state is GridJobState.REMOTE_WAITING)
 
 
 @pytest.mark.parametrize(
@@ -124,12 +114,12 @@ def test_an_epilogue_comes_once_when_all_is_over(
         used=used,
         epilogue_done=done,
     )
-    grid = Grid(
-        clusters=(Cluster(name="a"),),
+    grid = GridState(
+        clusters=(GridCluster(name="a"),),
         gridstatus=(GridStatus(cluster="a", max=10, free=0),),
         campaigns=(status,),
     )
-    decisions = cycle.decide(grid, Settings(), lambda campaign, cluster, many: [])
+    decisions = cycle.decide(grid, GridSettings(), lambda campaign, cluster, many: [])
     epilogues = [each for each in decisions.submissions if each.tag == "epilogue"]
     assert len(epilogues) == ((pending, active, used, done) == (0, 0, ("a",), ()))
 
@@ -139,7 +129,7 @@ def test_an_epilogue_comes_once_when_all_is_over(
 def test_copies_give_way(type: str, replica: bool) -> None:
     properties = ClusterProperties(cluster="a", exec_file="x", type=type, resources="/cpu=3")
     of = Campaign(id=1, user="u", name="n", clusters=(properties,))
-    found = runner.submission(of, "a", [4, 2], replica=replica)
+    found = regulation.submission(of, "a", [4, 2], replica=replica)
     assert (found.tasks, found.replica, found.weight) == ((4, 2), replica, 3)
     assert found.best_effort == (replica or type == "best-effort")
 
@@ -156,23 +146,25 @@ def test_copies_give_way(type: str, replica: bool) -> None:
     ],
 )
 def test_a_trouble_is_told_once(class_: str, cluster: str, code: str, told: bool) -> None:
-    event = Event(id=3, class_=class_, code=code, cluster=cluster)
+    event = GridEvent(id=3, class_=class_, code=code, cluster=cluster)
     seen = Observation(cluster="a", error="TIMEOUT")
-    events = updator.update([], [seen], now=1.0, open_events=[event]).events
+    events = failures.update([], [seen], now=1.0, open_events=[event]).events
     assert [(each.code, each.cluster) for each in events] == ([("TIMEOUT", "a")] if told else [])
 
 
-@pytest.mark.parametrize("state", [state for state in JobState if not state.ended])
-def test_a_tap_is_closed_while_jobs_wait_on_the_cluster(state: JobState) -> None:
-    jobs = (Job(id=1, campaign=1, task=1, cluster="a", state=state),)
-    grid = Grid(
+@pytest.mark.parametrize("state", [state for state in GridJobState if not state.ended])
+def test_a_tap_is_closed_while_jobs_wait_on_the_cluster(state: GridJobState) -> None:
+    jobs = (GridJob(id=1, campaign=1, task=1, cluster="a", state=state),)
+    grid = GridState(
         now=100.0,
-        clusters=(Cluster(name="a"),),
+        clusters=(GridCluster(name="a"),),
         gridstatus=(GridStatus(cluster="a", max=10, free=9),),
         campaigns=(CampaignStatus(campaign=campaign(), total=9, pending=8, active=1),),
         jobs=jobs,
     )
-    settings = Settings(regulator="rate", strategy="priority")
-    couples = metascheduler.couples(grid, settings)
-    found = regulators.REGULATORS["rate"](grid, settings, couples, ())
-    assert [tap.state for tap in found.taps] == [TapState.CLOSED if state is JobState.REMOTE_WAITING else TapState.OPEN]
+    settings = GridSettings(regulator="rate", strategy="priority")
+    couples = scheduling.couples(grid, settings)
+    found = regulation.REGULATORS["rate"](grid, settings, couples, ())
+    assert [tap.state for tap in found.taps] == [
+        TapState.CLOSED if state is GridJobState.REMOTE_WAITING else TapState.OPEN
+    ]

@@ -13,8 +13,8 @@ from clusters import PaperCluster
 from commands import ENVIRONMENT, PROGRAM, run, run_here
 
 from batprotocol.campaigns.loop import Loop
-from batprotocol.campaigns.model import Campaign, ClusterProperties, Settings
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.model import Campaign, ClusterProperties, GridSettings
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 
 WITHOUT_ENGINE = True
 
@@ -144,11 +144,11 @@ def test_copies_are_told_of(grid: tuple[str | Path, ...], tmp_path: Path) -> Non
 
 
 def test_what_was_wiped_has_not_failed(tmp_path: Path) -> None:
-    store, cluster = Store(str(tmp_path / "grid.db")), PaperCluster("here", 1)
-    store.register(Where(name="here"))
+    store, cluster = GridStore(str(tmp_path / "grid.db")), PaperCluster("here", 1)
+    store.register(ClusterEntry(name="here"))
     says = (ClusterProperties(cluster="here", exec_file="x"),)
     store.submit(Campaign(user="alice", name="n", clusters=says), ["0", "1", "2"], now=0.0)
-    loop = Loop(store, [cluster], Settings(regulator="rate", flood_rate=0.0, finalize=False), lambda: cluster.time)
+    loop = Loop(store, [cluster], GridSettings(regulator="rate", flood_rate=0.0, finalize=False), lambda: cluster.time)
     for _ in range(3):
         loop.cycle()  # of three that are submitted one runs, and the others must not wait
         cluster.pass_time(100.0)
@@ -310,7 +310,7 @@ def test_an_interrupt_leaves_everything_resumable(
     (tmp_path / "go").touch()
     assert run_here(*grid, "run", "--until-done", "--cycle", "0.1", "--no-finalize").status == 0
     assert sorted((tmp_path / "runs").read_text().split()) == list("012345")
-    store = Store(str(grid[2]))
+    store = GridStore(str(grid[2]))
     assert len(store.jobs(1)) == 6
     store.close()
 

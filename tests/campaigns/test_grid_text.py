@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from support import DATA, SHARED
 
+from batprotocol.campaigns import text as texts
 from batprotocol.campaigns.model import (
     Campaign,
     CampaignState,
     CampaignStatus,
-    Cluster,
     Durations,
-    Event,
     EventState,
-    Job,
-    JobState,
-    Task,
+    GridCluster,
+    GridEvent,
+    GridJob,
+    GridJobState,
+    GridTask,
 )
-from batprotocol.campaigns.text import answers, gridevents, gridstat
 
 WITHOUT_ENGINE = True
 
@@ -44,55 +44,55 @@ def printed(name: str) -> str:
 def test_the_table_of_campaigns() -> None:
     new = Campaign(id=4, user="alice", name="new", state=CampaignState.PAUSED, submission_time=SUBMITTED + 203)
     new2 = Campaign(id=5, user="alice", name="new2", submission_time=SUBMITTED + 204)
-    assert gridstat.campaigns_table([SHORT, BOBTEST, GROUPED]) == printed("gridstat")
-    assert gridstat.campaigns_table([BOBTEST]) == printed("gridstat_user")
+    assert texts.campaigns_table([SHORT, BOBTEST, GROUPED]) == printed("gridstat")
+    assert texts.campaigns_table([BOBTEST]) == printed("gridstat_user")
     more = [CampaignStatus(campaign=new, total=4), CampaignStatus(campaign=new2, total=1)]
-    assert gridstat.campaigns_table([SHORT, BOBTEST, GROUPED, *more]) == printed("gridstat_paused")
+    assert texts.campaigns_table([SHORT, BOBTEST, GROUPED, *more]) == printed("gridstat_paused")
 
 
 def test_a_campaign() -> None:
-    statistics = gridstat.Statistics(
+    statistics = texts.CampaignStatistics(
         durations=Durations.of(*[2] * 715), throughput=21207.3 / 3600, remaining=785 / (21207.3 / 3600)
     )
-    clusters = [gridstat.ClusterLine(cluster="alpha", active_jobs=79, queued_jobs=706)]
-    assert gridstat.campaign_report(SHORT, statistics, clusters) + "\n" == printed("gridstat_c1") + "\n"
+    clusters = [texts.ClusterLine(cluster="alpha", active_jobs=79, queued_jobs=706)]
+    assert texts.campaign_report(SHORT, statistics, clusters) + "\n" == printed("gridstat_c1") + "\n"
 
 
 def test_a_campaign_with_its_tasks() -> None:
-    statistics = gridstat.Statistics(durations=Durations.of(4, 4, 4, 5), throughput=282.4 / 3600, remaining=25.0)
-    clusters = [gridstat.ClusterLine(cluster="alpha", queued_jobs=1)]
-    tasks = [Task(1501 + number, 2, f"t{number}", f"t{number} d=4") for number in range(6)]
+    statistics = texts.CampaignStatistics(durations=Durations.of(4, 4, 4, 5), throughput=282.4 / 3600, remaining=25.0)
+    clusters = [texts.ClusterLine(cluster="alpha", queued_jobs=1)]
+    tasks = [GridTask(1501 + number, 2, f"t{number}", f"t{number} d=4") for number in range(6)]
     numbers = (1, 15, 64, 209)
     lines = [
-        gridstat.TaskLine(
+        texts.TaskLine(
             task=task,
             state="terminated",
-            job=Job(id=number, campaign=2, task=task.id, cluster="alpha", remote_id=str(1000 + number)),
+            job=GridJob(id=number, campaign=2, task=task.id, cluster="alpha", remote_id=str(1000 + number)),
             cluster="alpha",
         )
         for task, number in zip(tasks, numbers, strict=False)
     ]
-    lines.append(gridstat.TaskLine(task=tasks[4], state="queued", cluster="alpha"))
-    lines.append(gridstat.TaskLine(task=tasks[5], state="pending"))
-    assert gridstat.campaign_report(BOBTEST, statistics, clusters, lines) == printed("gridstat_c2_full")
+    lines.append(texts.TaskLine(task=tasks[4], state="queued", cluster="alpha"))
+    lines.append(texts.TaskLine(task=tasks[5], state="pending"))
+    assert texts.campaign_report(BOBTEST, statistics, clusters, lines) == printed("gridstat_c2_full")
 
 
 def test_the_dump() -> None:
-    assert gridstat.campaigns_dump([SHORT, BOBTEST, GROUPED]) == printed("gridstat_dump")
+    assert texts.campaigns_dump([SHORT, BOBTEST, GROUPED]) == printed("gridstat_dump")
 
 
 def test_the_jdl() -> None:
     text = printed("gridstat_jdl")
-    assert gridstat.pretty_jdl(text.replace("\n", "")) == text
+    assert texts.pretty_jdl(text.replace("\n", "")) == text
 
 
 def test_a_job() -> None:
-    job = Job(
+    job = GridJob(
         id=1,
         campaign=2,
         task=1501,
         cluster="alpha",
-        state=JobState.TERMINATED,
+        state=GridJobState.TERMINATED,
         submission_time=SUBMITTED + 1,
         start_time=SUBMITTED + 1,
         stop_time=SUBMITTED + 6,
@@ -100,12 +100,12 @@ def test_a_job() -> None:
         remote_id="1001",
         best_effort=False,
     )
-    task = Task(1501, 2, "t0", "t0 d=4")
-    report = gridstat.job_report(job, BOBTEST.campaign, task, Cluster(name="alpha", id=1), batch=1)
+    task = GridTask(1501, 2, "t0", "t0 d=4")
+    report = texts.job_report(job, BOBTEST.campaign, task, GridCluster(name="alpha", id=1), batch=1)
     assert report == printed("gridstat_job")
 
 
-EXIT_ERROR = Event(
+EXIT_ERROR = GridEvent(
     id=2,
     class_="job",
     code="EXIT_ERROR",
@@ -115,13 +115,13 @@ EXIT_ERROR = Event(
     cluster="alpha",
     message="The job exited with exit status 256;",
 )
-BLACKLIST = Event(
+BLACKLIST = GridEvent(
     id=3, class_="campaign", code="BLACKLIST", date=1795264730.081077, campaign=3, cluster="alpha", parent=2
 )
 
 
 def test_events() -> None:
-    closed = Event(
+    closed = GridEvent(
         id=2,
         class_="job",
         code="EXIT_ERROR",
@@ -132,14 +132,14 @@ def test_events() -> None:
         cluster="alpha",
         message=EXIT_ERROR.message,
     )
-    assert gridevents.events_list([EXIT_ERROR, BLACKLIST]) == printed("gridevents_c3") == printed("gridstat_events")
-    assert gridevents.events_list([BLACKLIST]) == printed("gridevents_after")
-    assert gridevents.events_list([closed, BLACKLIST]) == printed("gridevents_all")
-    assert gridevents.events_list([]) == printed("gridevents_global")
+    assert texts.events_list([EXIT_ERROR, BLACKLIST]) == printed("gridevents_c3") == printed("gridstat_events")
+    assert texts.events_list([BLACKLIST]) == printed("gridevents_after")
+    assert texts.events_list([closed, BLACKLIST]) == printed("gridevents_all")
+    assert texts.events_list([]) == printed("gridevents_global")
 
 
 def test_clusters() -> None:
-    alpha = Cluster(
+    alpha = GridCluster(
         name="alpha",
         id=1,
         batch="oar2_5",
@@ -153,21 +153,21 @@ def test_clusters() -> None:
             ("ssh_host", ""),
         ),
     )
-    assert gridevents.clusters_list([alpha]) == printed("gridclusters")
-    assert gridevents.clusters_list([alpha], info=True) == printed("gridclusters_i")
-    assert gridevents.cluster_details(alpha) == printed("gridclusters_I")
+    assert texts.clusters_list([alpha]) == printed("gridclusters")
+    assert texts.clusters_list([alpha], info=True) == printed("gridclusters_i")
+    assert texts.cluster_details(alpha) == printed("gridclusters_I")
 
 
 def test_answers() -> None:
     new = CampaignStatus(campaign=Campaign(id=4, user="alice", name="new", submission_time=SUBMITTED), total=2)
     new2 = CampaignStatus(campaign=Campaign(id=5, user="alice", name="new2", submission_time=SUBMITTED + 204), total=1)
-    assert answers.submitted(new) == printed("gridsub_json")
-    assert answers.submitted(new2, details=True) == printed("gridsub_details")
-    assert answers.changed(4, "cancelled") == printed("griddel_cancel")
-    assert answers.changed(4, "paused") == printed("griddel_pause")
-    assert answers.changed(4, "resumed") == printed("griddel_resume")
-    assert answers.failed("cancel campaign 3", answers.foreign("alice", 3)) == printed("griddel_other_user")
-    assert answers.failed("cancel job 1", answers.foreign("alice", 2, job=True)) == printed("griddel_job")
-    assert answers.events_closed(3) == printed("gridevents_fix")
-    assert answers.failed("fix event(s)", answers.foreign("alice", 3)) == printed("gridevents_fix_foreign")
-    assert answers.not_found(99) == printed("gridstat_none")
+    assert texts.submitted(new) == printed("gridsub_json")
+    assert texts.submitted(new2, details=True) == printed("gridsub_details")
+    assert texts.changed(4, "cancelled") == printed("griddel_cancel")
+    assert texts.changed(4, "paused") == printed("griddel_pause")
+    assert texts.changed(4, "resumed") == printed("griddel_resume")
+    assert texts.failed("cancel campaign 3", texts.foreign("alice", 3)) == printed("griddel_other_user")
+    assert texts.failed("cancel job 1", texts.foreign("alice", 2, job=True)) == printed("griddel_job")
+    assert texts.events_closed(3) == printed("gridevents_fix")
+    assert texts.failed("fix event(s)", texts.foreign("alice", 3)) == printed("gridevents_fix_foreign")
+    assert texts.not_found(99) == printed("gridstat_none")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from batprotocol.campaigns import gridstat2
 from batprotocol.campaigns.model import Campaign, CampaignState, CampaignStatus, CampaignType, Durations
-from batprotocol.campaigns.text import gridstat2
 from batprotocol.errors import InputError
 
 WITHOUT_ENGINE = True

@@ -14,22 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_local_processes import end_of, job_of, until, why
 
-from batprotocol.campaigns.entities.grouping import group_size, heads, whole_groups
-from batprotocol.campaigns.loop import Loop, request_of
-from batprotocol.campaigns.managers import LocalProcesses, Request
-from batprotocol.campaigns.managers.local.starter import LEADER
+from batprotocol.campaigns.entities.scheduling import group_size, heads, whole_groups
+from batprotocol.campaigns.loop import Loop, request_of, run_campaigns
+from batprotocol.campaigns.managers import JobRequest, LocalProcesses
+from batprotocol.campaigns.managers.local import LEADER
 from batprotocol.campaigns.model import (
     Campaign,
     ClusterProperties,
     Durations,
-    Job,
-    JobState,
-    Settings,
-    Task,
+    GridJob,
+    GridJobState,
+    GridSettings,
+    GridTask,
     TaskState,
 )
-from batprotocol.campaigns.running import run_campaigns
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 
 WITHOUT_ENGINE = True
 
@@ -40,7 +39,7 @@ GROUPED = ClusterProperties(cluster="a", exec_file="x", temporal_grouping=True)
 def test_a_group_is_neither_too_long_nor_leaves_places_empty(
     mean: float, remaining: int, places: int, count: int
 ) -> None:
-    settings = Settings()
+    settings = GridSettings()
     durations = Durations(count, mean * count, mean * mean * count)
     size = group_size(GROUPED, durations, remaining=remaining, places=places, settings=settings)
     assert 1 <= size <= settings.group_tasks
@@ -53,7 +52,9 @@ def test_a_group_is_neither_too_long_nor_leaves_places_empty(
 
 @given(groups=st.lists(st.sampled_from([None, 1, 4, 7])))
 def test_a_group_counts_as_one_job(groups: list[int | None]) -> None:
-    jobs = [Job(id=100 + place, campaign=1, task=place, cluster="a", group=group) for place, group in enumerate(groups)]
+    jobs = [
+        GridJob(id=100 + place, campaign=1, task=place, cluster="a", group=group) for place, group in enumerate(groups)
+    ]
     chosen = heads(jobs)
     assert len(chosen) == groups.count(None) + len(set(groups) - {None})
     assert Counter(whole_groups(chosen, jobs)) == Counter(jobs)
@@ -61,10 +62,10 @@ def test_a_group_counts_as_one_job(groups: list[int | None]) -> None:
 
 def test_a_cycle_orders_groups() -> None:
     """Two resources, tasks of a tenth of a second: first one each, then groups of as many as there are for both."""
-    store, cluster = Store("sqlite://"), PaperCluster("a", 2)
-    store.register(Where(name="a"))
+    store, cluster = GridStore("sqlite://"), PaperCluster("a", 2)
+    store.register(ClusterEntry(name="a"))
     store.submit(Campaign(user="u", name="n", clusters=(GROUPED,)), [str(task) for task in range(202)], now=0.0)
-    loop = Loop(store, [cluster], Settings(finalize=False), lambda: cluster.time)
+    loop = Loop(store, [cluster], GridSettings(finalize=False), lambda: cluster.time)
     assert [job.group for job in loop.cycle().launched] == [None, None]
     loop.cycle()
     cluster.pass_time(0.1)
@@ -82,9 +83,9 @@ def cluster(tmp_path: Path) -> LocalProcesses:
     return LocalProcesses("here", tmp_path / "here", slots=1)
 
 
-def group(tmp_path: Path, *commands: str, first: int = 1) -> list[Request]:
+def group(tmp_path: Path, *commands: str, first: int = 1) -> list[JobRequest]:
     return [
-        Request(job=number, command=command, directory=str(tmp_path), group=first)
+        JobRequest(job=number, command=command, directory=str(tmp_path), group=first)
         for number, command in enumerate(commands, first)
     ]
 
@@ -120,7 +121,7 @@ def test_one_of_a_group_is_killed(cluster: LocalProcesses, tmp_path: Path) -> No
     """The one that runs and one that has not begun; the others go on."""
     cluster.submit(group(tmp_path, "echo 1 >> runs; sleep 60", "echo 2 >> runs", "echo 3 >> runs"))
     until(lambda: cluster.look().free == 0 and ran(tmp_path) == "1\n")
-    assert [job.state for job in cluster.look().jobs] == [JobState.RUNNING] * 3
+    assert [job.state for job in cluster.look().jobs] == [GridJobState.RUNNING] * 3
     cluster.kill([1, 2])
     assert end_of(cluster, 3).exit_code == 0
     assert [why(end_of(cluster, number)) for number in (1, 2)] == [["FRAG_JOB_REQUEST"]] * 2
@@ -141,7 +142,7 @@ def test_jobs_that_are_killed_with_the_running_one_never_begin(cluster: LocalPro
 
 def test_one_of_a_group_takes_too_long(cluster: LocalProcesses, tmp_path: Path) -> None:
     late, next = group(tmp_path, "sleep 60", "true")
-    cluster.submit([Request(job=1, command="sleep 60", directory=late.directory, group=1, walltime=0.2), next])
+    cluster.submit([JobRequest(job=1, command="sleep 60", directory=late.directory, group=1, walltime=0.2), next])
     assert why(end_of(cluster, 1)) == ["WALLTIME"]
     assert end_of(cluster, 2).exit_code == 0
     close(cluster)
@@ -176,12 +177,12 @@ def test_what_needs_no_shell_ends_as_with_one(cluster: LocalProcesses, tmp_path:
 
 @pytest.mark.slow
 def test_a_campaign_in_groups(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "grid.db"))
-    store.register(Where(name="a", batch="local", address=str(tmp_path / "a"), resources=2))
+    store = GridStore(str(tmp_path / "grid.db"))
+    store.register(ClusterEntry(name="a", batch="local", address=str(tmp_path / "a"), resources=2))
     (tmp_path / "t.sh").write_text("echo $1 >> runs\n")
     says = ClusterProperties(cluster="a", exec_file="sh t.sh", exec_directory=str(tmp_path), temporal_grouping=True)
     store.submit(Campaign(user="u", name="n", clusters=(says,)), [str(task) for task in range(60)], now=time.time())
-    run_campaigns(store, Settings(finalize=False), cycle_seconds=0.05, until_idle=True)
+    run_campaigns(store, GridSettings(finalize=False), cycle_seconds=0.05, until_idle=True)
     assert {task.state for task in store.tasks(1)} == {TaskState.TERMINATED}
     assert sorted(map(int, (tmp_path / "runs").read_text().split())) == list(range(60))
     assert max(Counter(job.group for job in store.jobs(1) if job.group is not None).values()) > 10
@@ -219,8 +220,8 @@ def test_a_task_with_a_marker_is_done_once(tmp_path: Path) -> None:
     cluster = LocalProcesses("a", tmp_path / "here", slots=2)
 
     def run(*numbers: int) -> list[int | None]:
-        jobs = [Job(id=number, campaign=1, task=1, cluster="a") for number in numbers]
-        cluster.submit([request_of(job, campaign, Task(1, 1, "t/1", "t/1 x")) for job in jobs])
+        jobs = [GridJob(id=number, campaign=1, task=1, cluster="a") for number in numbers]
+        cluster.submit([request_of(job, campaign, GridTask(1, 1, "t/1", "t/1 x")) for job in jobs])
         return [end_of(cluster, number).exit_code for number in numbers]
 
     assert run(1) == [7 << 8]
@@ -234,11 +235,11 @@ def test_a_task_with_a_marker_is_done_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("marker", "jobs"), [(None, 2), ("{NAME}", 1)])
 def test_a_campaign_with_a_marker_is_not_copied(marker: str | None, jobs: int) -> None:
-    store, cluster = Store("sqlite://"), PaperCluster("a", 2)
-    store.register(Where(name="a"))
+    store, cluster = GridStore("sqlite://"), PaperCluster("a", 2)
+    store.register(ClusterEntry(name="a"))
     says = ClusterProperties(cluster="a", exec_file="x", result_marker=marker)
     store.submit(Campaign(user="u", name="n", clusters=(says,)), ["0"], now=0.0)
-    loop = Loop(store, [cluster], Settings(), lambda: cluster.time)
+    loop = Loop(store, [cluster], GridSettings(), lambda: cluster.time)
     for _ in range(4):
         loop.cycle()
     assert len(store.jobs(1)) == jobs

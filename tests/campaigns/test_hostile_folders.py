@@ -17,11 +17,11 @@ from typing import Final
 import patience
 import pytest
 
-from batprotocol.campaigns.managers import LocalProcesses, Request
-from batprotocol.campaigns.managers.outputs import append_line, content_of, end_of_output, write_file
-from batprotocol.campaigns.managers.psij.folder import JobFolder
-from batprotocol.campaigns.managers.slurm.batches import Folder
-from batprotocol.campaigns.model import JobState, RemoteJob
+from batprotocol.campaigns.managers import JobRequest, LocalProcesses
+from batprotocol.campaigns.managers._slurm_jobs import BatchFolder
+from batprotocol.campaigns.managers.interface import append_line, content_of, end_of_output, write_file
+from batprotocol.campaigns.managers.psij import JobFolder
+from batprotocol.campaigns.model import GridJobState, RemoteJob
 from batprotocol.errors import ClusterError
 from batprotocol.sites.slurm.client import LocalRunner
 
@@ -49,7 +49,7 @@ def cluster(tmp_path: Path) -> Iterator[LocalProcesses]:
 
 def ended(cluster: LocalProcesses, number: int) -> RemoteJob:
     def found() -> list[RemoteJob]:
-        return [job for job in cluster.look().jobs if job.job == number and job.state is JobState.TERMINATED]
+        return [job for job in cluster.look().jobs if job.job == number and job.state is GridJobState.TERMINATED]
 
     until(lambda: bool(found()))
     return found()[0]
@@ -71,7 +71,7 @@ def test_the_output_of_a_job_is_something_else(
     cluster: LocalProcesses, tmp_path: Path, outside: Path, change: str
 ) -> None:
     command = f"cd {tmp_path}/here/output; for F in 1.stdout 1.stderr; do {change}; done; exit 3"
-    cluster.submit([Request(job=1, command=command, directory=str(tmp_path))])
+    cluster.submit([JobRequest(job=1, command=command, directory=str(tmp_path))])
     job = ended(cluster, 1)
     assert (job.exit_code, job.output, job.errors) == (3 << 8, "", "")
     assert outside.read_text() == SECRET
@@ -83,9 +83,9 @@ def test_a_job_prepares_the_output_of_the_next_one(
     cluster: LocalProcesses, tmp_path: Path, outside: Path, change: str
 ) -> None:
     first = f"cd {tmp_path}/here/output; for F in 2.stdout 2.stderr; do {change}; done"
-    cluster.submit([Request(job=1, command=first, directory=str(tmp_path))])
+    cluster.submit([JobRequest(job=1, command=first, directory=str(tmp_path))])
     assert ended(cluster, 1).exit_code == 0
-    cluster.submit([Request(job=2, command="echo mine; echo yours >&2", directory=str(tmp_path))])
+    cluster.submit([JobRequest(job=2, command="echo mine; echo yours >&2", directory=str(tmp_path))])
     assert ended(cluster, 2).exit_code == 126 << 8
     assert outside.read_text() == SECRET
 
@@ -98,11 +98,11 @@ def test_the_files_of_a_group_are_something_else(
 ) -> None:
     """All jobs end for the loop, those of another group go on, and nothing outside is changed."""
     command = f"F={tmp_path}/here/jobs/1/{name}; rm -rf $F; {change}; touch {tmp_path}/changed; sleep 60"
-    change_first = Request(job=1, command=command, directory=str(tmp_path), group=1)
-    cluster.submit([change_first, Request(job=2, command="true", directory=str(tmp_path), group=1)])
+    change_first = JobRequest(job=1, command=command, directory=str(tmp_path), group=1)
+    cluster.submit([change_first, JobRequest(job=2, command="true", directory=str(tmp_path), group=1)])
     cluster.tend()
     until((tmp_path / "changed").exists)
-    cluster.submit([Request(job=3, command="exit 4", directory=str(tmp_path))])
+    cluster.submit([JobRequest(job=3, command="exit 4", directory=str(tmp_path))])
     assert ended(cluster, 3).exit_code == 4 << 8
     for call in (lambda: cluster.kill([1, 2]), cluster.look, lambda: cluster.forget([1, 2])):
         with suppress(ClusterError):
@@ -113,7 +113,7 @@ def test_the_files_of_a_group_are_something_else(
 @pytest.mark.slow
 def test_the_folder_of_a_group_is_gone(cluster: LocalProcesses, tmp_path: Path) -> None:
     command = f"rm -rf {tmp_path}/here/jobs/1"
-    cluster.submit([Request(job=1, command=command, directory=str(tmp_path))])
+    cluster.submit([JobRequest(job=1, command=command, directory=str(tmp_path))])
     assert [event.type for event in ended(cluster, 1).events] == ["EXTERMINATE"]
 
 
@@ -130,7 +130,7 @@ CHANGES: Final[dict[str, Callable[[Path, Path], object]]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_job_of_psij(tmp_path: Path, outside: Path, change: str) -> None:
-    job = JobFolder(tmp_path / "1", Request(job=1, command="true"))
+    job = JobFolder(tmp_path / "1", JobRequest(job=1, command="true"))
     job.write()
     for name in ("out", "err", "log", "native", "kill"):
         CHANGES[change](job.path / name, outside)
@@ -148,7 +148,7 @@ def test_a_job_of_psij(tmp_path: Path, outside: Path, change: str) -> None:
 
 
 def test_the_folder_of_a_job_becomes_a_link(tmp_path: Path) -> None:
-    job = JobFolder(tmp_path / "1", Request(job=1, command="true"))
+    job = JobFolder(tmp_path / "1", JobRequest(job=1, command="true"))
     job.write()
     (tmp_path / "other").mkdir()
     job.path.rename(tmp_path / "moved")
@@ -164,7 +164,7 @@ def test_the_folder_of_a_job_becomes_a_link(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_output_of_a_job_of_slurm_is_a_link(tmp_path: Path, outside: Path) -> None:
-    folder = Folder(LocalRunner(), str(tmp_path / "jobs"), "m", 30)
+    folder = BatchFolder(LocalRunner(), str(tmp_path / "jobs"), "m", 30)
     place = Path(folder.path) / "output"
     (place / "1.stdout").symlink_to(outside)
     os.mkfifo(place / "1.stderr")

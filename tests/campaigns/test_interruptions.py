@@ -12,8 +12,16 @@ from hypothesis import strategies as st
 from sqlalchemy import event, select
 
 from batprotocol.campaigns.loop import Loop
-from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, Regulator, Settings, TaskState
-from batprotocol.campaigns.store import Store, Where, tables
+from batprotocol.campaigns.model import (
+    Campaign,
+    ClusterProperties,
+    GridJobState,
+    GridSettings,
+    Regulator,
+    TaskState,
+)
+from batprotocol.campaigns.store import ClusterEntry, GridStore
+from batprotocol.campaigns.store import _tables as tables
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
@@ -59,7 +67,7 @@ for _name in ("submit", "kill", "forget"):
     setattr(Fragile, _name, _guard)
 
 
-def check_numbers(store: Store) -> None:
+def check_numbers(store: GridStore) -> None:
     """What is counted is what there is."""
     with store._database.reading() as connection:
         for campaign in connection.execute(select(tables.campaigns)).all():
@@ -73,12 +81,12 @@ def check_numbers(store: Store) -> None:
             assert campaign.events == len(connection.execute(open).all())
 
 
-def run(store: Store, clusters: list[Fragile], regulator: Regulator, most: int = 200) -> None:
+def run(store: GridStore, clusters: list[Fragile], regulator: Regulator, most: int = 200) -> None:
     """Cycles until all is done, each of which may be interrupted; then another loop goes on."""
     for _ in range(most):
         for cluster in clusters:
             cluster.pass_time(10.0)
-        loop = Loop(store, clusters, Settings(regulator=regulator), lambda: clusters[0].time)
+        loop = Loop(store, clusters, GridSettings(regulator=regulator), lambda: clusters[0].time)
         try:
             if loop.cycle().idle:
                 return
@@ -90,12 +98,12 @@ def run(store: Store, clusters: list[Fragile], regulator: Regulator, most: int =
     raise AssertionError("it does not end")
 
 
-def fragile(url: str, fuse: Fuse, grouped: bool = False) -> tuple[Store, list[Fragile]]:
-    store = Store(url)
+def fragile(url: str, fuse: Fuse, grouped: bool = False) -> tuple[GridStore, list[Fragile]]:
+    store = GridStore(url)
     clusters = [Fragile(name, 3) for name in ("a", "b")]
     for cluster in clusters:
         cluster.fuse = fuse
-        store.register(Where(name=cluster.name))
+        store.register(ClusterEntry(name=cluster.name))
     says = tuple(
         ClusterProperties(cluster=cluster.name, exec_file="x", temporal_grouping=grouped) for cluster in clusters
     )
@@ -105,11 +113,11 @@ def fragile(url: str, fuse: Fuse, grouped: bool = False) -> tuple[Store, list[Fr
     return store, clusters
 
 
-def check_all(store: Store, clusters: list[Fragile]) -> None:
+def check_all(store: GridStore, clusters: list[Fragile]) -> None:
     check_numbers(store)
     assert max(count for cluster in clusters for count in cluster.starts.values()) == 1
     assert {task.state for task in store.tasks(1)} == {TaskState.TERMINATED}
-    well = Counter(job.task for job in store.jobs(1) if job.state is JobState.TERMINATED and not job.replica)
+    well = Counter(job.task for job in store.jobs(1) if job.state is GridJobState.TERMINATED and not job.replica)
     assert set(well.values()) == {1}
     # Each job that was written down was started, unless it was to be killed before.
     started = {job for cluster in clusters for job in cluster.starts}

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from batprotocol.campaigns import jdl
 from batprotocol.campaigns.jdl import (
-    environment,
     load_rules,
     names_of,
     properties_from,
@@ -21,7 +21,7 @@ from batprotocol.campaigns.jdl import (
     rows_of,
     seconds_of,
 )
-from batprotocol.campaigns.model import Campaign, CampaignType, ClusterProperties, Job, Task
+from batprotocol.campaigns.model import Campaign, CampaignType, ClusterProperties, GridJob, GridTask
 from batprotocol.errors import InputError, JdlError
 
 WITHOUT_ENGINE = True
@@ -144,10 +144,10 @@ def test_codes() -> None:
         text(params=["a", "a"]): -4,
         text(exec_file=None): -3,
     }
-    for jdl, code in codes.items():
+    for refused, code in codes.items():
         with pytest.raises(JdlError) as caught:
-            read_jdl(jdl, user="u")
-        assert caught.value.code == code, jdl
+            read_jdl(refused, user="u")
+        assert caught.value.code == code, refused
     with pytest.raises(JdlError) as caught:
         read_jdl(text(), user="u", type="odd")
     assert caught.value.code == -5
@@ -260,9 +260,9 @@ def test_rules_that_cannot_be_executed_are_refused(source: str, line: int | None
 
 def test_jobs_find_all_variables_of_the_specification() -> None:
     properties = ClusterProperties(cluster="a", exec_file="x", walltime="1:00:00", resources="/cpu=2")
-    job, task = Job(id=7, campaign=3, task=5, cluster="a"), Task(5, 3, "t5", "t5 x")
+    job, task = GridJob(id=7, campaign=3, task=5, cluster="a"), GridTask(5, 3, "t5", "t5 x")
     campaign = Campaign(id=3, user="alice", name="n")
-    found = environment(campaign, properties, job, task, workdir="/home/alice", node_file="/tmp/nodes")
+    found = jdl.environment(campaign, properties, job, task, workdir="/home/alice", node_file="/tmp/nodes")
     assert found == {
         "CIGRI_NODE_FILE": "/tmp/nodes",
         "CIGRI_NODEFILE": "/tmp/nodes",

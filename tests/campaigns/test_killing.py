@@ -12,9 +12,9 @@ import pytest
 from test_local_processes import end_of, until, why
 
 from batprotocol import FinalJobState, FrozenHosts, Hosts
-from batprotocol.campaigns.managers import LocalProcesses, Request
-from batprotocol.campaigns.model import JobState, RemoteJob
-from batprotocol.campaigns.simulation.cluster import SimulatedCluster
+from batprotocol.campaigns.managers import JobRequest, LocalProcesses
+from batprotocol.campaigns.model import GridJobState, RemoteJob
+from batprotocol.campaigns.simulation.scheduler import SimulatedCluster
 
 WITHOUT_ENGINE = True
 
@@ -31,11 +31,11 @@ def cluster(tmp_path: Path) -> Iterator[LocalProcesses]:
     found.close()
 
 
-def submitted(tmp_path: Path, chance: random.Random) -> list[Request]:
+def submitted(tmp_path: Path, chance: random.Random) -> list[JobRequest]:
     """Groups of jobs that write down that they run; some take a moment, some need no shell."""
     (tmp_path / "t.sh").write_text("echo $1 >> runs; sleep $2; exit $3\n")
     return [
-        Request(
+        JobRequest(
             job=job,
             command=f"sh t.sh {job} {chance.choice(('0', '0', '0.01', '0.05'))} {chance.choice((0, 0, 3))}",
             directory=str(tmp_path),
@@ -52,7 +52,7 @@ def runs(tmp_path: Path) -> list[int]:
 
 
 def ends_of(cluster: LocalProcesses) -> dict[int, RemoteJob]:
-    until(lambda: all(job.state is JobState.TERMINATED for job in cluster.look().jobs))
+    until(lambda: all(job.state is GridJobState.TERMINATED for job in cluster.look().jobs))
     return {job.job: job for job in cluster.look().jobs}
 
 
@@ -94,7 +94,7 @@ def test_killed_at_the_moment_at_which_it_begins(cluster: LocalProcesses, tmp_pa
     """Of two jobs that are killed together, the second one never begins if the first one did not come to its end."""
     commands = [f"sh -c 'echo {number} >> runs'" for number in range(400)]
     cluster.submit(
-        [Request(job=job, command=each, directory=str(tmp_path), group=0) for job, each in enumerate(commands)]
+        [JobRequest(job=job, command=each, directory=str(tmp_path), group=0) for job, each in enumerate(commands)]
     )
     chance = random.Random(3)
     killed: list[range] = []
@@ -113,7 +113,7 @@ def test_killed_at_the_moment_at_which_it_begins(cluster: LocalProcesses, tmp_pa
 def test_what_has_ended_keeps_its_exit_code(cluster: LocalProcesses, tmp_path: Path) -> None:
     """Even if nobody has looked since."""
     requests = [
-        Request(job=job, command=each, directory=str(tmp_path), group=1)
+        JobRequest(job=job, command=each, directory=str(tmp_path), group=1)
         for job, each in enumerate(("exit 3", "touch begun; sleep 60"), 1)
     ]
     cluster.submit(requests)
@@ -134,7 +134,7 @@ class Record:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
 
-    def register(self, request: Request, cluster: SimulatedCluster) -> None:
+    def register(self, request: JobRequest, cluster: SimulatedCluster) -> None:
         """Nothing: a name is known by its number."""
 
     def execute(self, name: str, hosts: FrozenHosts) -> None:
@@ -154,7 +154,7 @@ def test_on_a_simulated_cluster() -> None:
     """The one that runs makes way for one that is not killed, whatever the order and however often they are named."""
     desk = Record()
     cluster = SimulatedCluster("a", Hosts("0").take(1), desk)
-    cluster.submit([Request(job=job, command="") for job in (1, 2, 3)])
+    cluster.submit([JobRequest(job=job, command="") for job in (1, 2, 3)])
     cluster.decide()
     cluster.kill([2, 1, 1, 2])
     cluster.decide()

@@ -14,9 +14,16 @@ import patience
 import pytest
 
 from batprotocol.campaigns.loop import request_of
-from batprotocol.campaigns.managers import LocalProcesses, Request, ResourceManager
+from batprotocol.campaigns.managers import JobRequest, LocalProcesses, ResourceManager
 from batprotocol.campaigns.managers.interface import NODES
-from batprotocol.campaigns.model import Campaign, ClusterProperties, Job, JobState, RemoteJob, Task
+from batprotocol.campaigns.model import (
+    Campaign,
+    ClusterProperties,
+    GridJob,
+    GridJobState,
+    GridTask,
+    RemoteJob,
+)
 from batprotocol.errors import ClusterError
 
 WITHOUT_ENGINE = True
@@ -38,7 +45,7 @@ def job_of(cluster: ResourceManager, number: int) -> RemoteJob | None:
 
 
 def end_of(cluster: ResourceManager, number: int) -> RemoteJob:
-    until(lambda: (job := job_of(cluster, number)) is not None and job.state is JobState.TERMINATED)
+    until(lambda: (job := job_of(cluster, number)) is not None and job.state is GridJobState.TERMINATED)
     job = job_of(cluster, number)
     assert job is not None
     return job
@@ -56,7 +63,7 @@ def test_it_is_a_resource_manager(cluster: LocalProcesses) -> None:
 
 @pytest.mark.parametrize(("command", "status"), [("true", 0), ("exit 3", 3 << 8), ("kill -9 $$", 9)])
 def test_a_job_ends_with_its_status(cluster: LocalProcesses, tmp_path: Path, command: str, status: int) -> None:
-    cluster.submit([Request(job=1, command=command, directory=str(tmp_path))])
+    cluster.submit([JobRequest(job=1, command=command, directory=str(tmp_path))])
     job = end_of(cluster, 1)
     assert (job.exit_code, why(job)) == (status, [])
     assert job.start_time is not None
@@ -65,12 +72,12 @@ def test_a_job_ends_with_its_status(cluster: LocalProcesses, tmp_path: Path, com
 
 
 def test_no_more_run_than_there_are_slots(cluster: LocalProcesses, tmp_path: Path) -> None:
-    jobs = [Request(job=number, command="sleep 60", directory=str(tmp_path)) for number in (1, 2, 3)]
+    jobs = [JobRequest(job=number, command="sleep 60", directory=str(tmp_path)) for number in (1, 2, 3)]
     cluster.submit(jobs)
     until(lambda: cluster.look().free == 0)
-    assert [job.state for job in cluster.look().jobs].count(JobState.RUNNING) == 2
+    assert [job.state for job in cluster.look().jobs].count(GridJobState.RUNNING) == 2
     assert job_of(cluster, 3) == RemoteJob(
-        job=3, state=JobState.REMOTE_WAITING, remote_id="3", node=os.uname().nodename
+        job=3, state=GridJobState.REMOTE_WAITING, remote_id="3", node=os.uname().nodename
     )
     cluster.kill([3])
     assert why(end_of(cluster, 3)) == ["FRAG_JOB_REQUEST"]
@@ -78,10 +85,10 @@ def test_no_more_run_than_there_are_slots(cluster: LocalProcesses, tmp_path: Pat
 
 @pytest.mark.slow
 def test_a_job_of_several_slots_waits_for_all_of_them(cluster: LocalProcesses, tmp_path: Path) -> None:
-    small = Request(job=1, command="sleep 0.3", directory=str(tmp_path))
+    small = JobRequest(job=1, command="sleep 0.3", directory=str(tmp_path))
     count = "wc -l < $NODES"
-    large = Request(job=2, command=count, directory=str(tmp_path), weight=2, environment={"NODES": NODES})
-    impossible = Request(job=3, command="true", directory=str(tmp_path), weight=3)
+    large = JobRequest(job=2, command=count, directory=str(tmp_path), weight=2, environment={"NODES": NODES})
+    impossible = JobRequest(job=3, command="true", directory=str(tmp_path), weight=3)
     cluster.submit([small, large, impossible])
     assert why(end_of(cluster, 3)) == ["REFUSED"]
     first, second = end_of(cluster, 1), end_of(cluster, 2)
@@ -92,16 +99,16 @@ def test_a_job_of_several_slots_waits_for_all_of_them(cluster: LocalProcesses, t
 
 
 def test_time_is_up(cluster: LocalProcesses, tmp_path: Path) -> None:
-    cluster.submit([Request(job=1, command="sleep 60 & sleep 60", directory=str(tmp_path), walltime=0.2)])
+    cluster.submit([JobRequest(job=1, command="sleep 60 & sleep 60", directory=str(tmp_path), walltime=0.2)])
     job = end_of(cluster, 1)
     assert (job.exit_code, why(job)) == (None, ["WALLTIME"])
-    cluster.submit([Request(job=2, command="exit 124", directory=str(tmp_path))])
+    cluster.submit([JobRequest(job=2, command="exit 124", directory=str(tmp_path))])
     assert end_of(cluster, 2).exit_code == 124 << 8
 
 
 def test_a_job_is_killed_with_all_that_it_started(cluster: LocalProcesses, tmp_path: Path) -> None:
     command = "sleep 60 & echo $! > child; sleep 60"
-    cluster.submit([Request(job=1, command=command, directory=str(tmp_path))])
+    cluster.submit([JobRequest(job=1, command=command, directory=str(tmp_path))])
     cluster.tend()
     until(lambda: (tmp_path / "child").exists() and bool((tmp_path / "child").read_text().strip()))
     cluster.kill([1])
@@ -121,13 +128,13 @@ def assert_gone(process: int) -> None:
 
 
 def test_what_a_job_leaves_running_is_killed_at_its_end(cluster: LocalProcesses, tmp_path: Path) -> None:
-    cluster.submit([Request(job=1, command="sleep 60 & echo $! > child", directory=str(tmp_path))])
+    cluster.submit([JobRequest(job=1, command="sleep 60 & echo $! > child", directory=str(tmp_path))])
     assert end_of(cluster, 1).exit_code == 0
     assert_gone(int((tmp_path / "child").read_text()))
 
 
 def test_a_job_that_somebody_kills_has_no_end(cluster: LocalProcesses, tmp_path: Path) -> None:
-    cluster.submit([Request(job=1, command="echo $PPID > leader; sleep 60", directory=str(tmp_path))])
+    cluster.submit([JobRequest(job=1, command="echo $PPID > leader; sleep 60", directory=str(tmp_path))])
     cluster.tend()
     until(lambda: (tmp_path / "here" / "jobs" / "1" / "pid").exists() and (tmp_path / "leader").exists())
     os.killpg(int((tmp_path / "here" / "jobs" / "1" / "pid").read_text()), signal.SIGKILL)
@@ -135,7 +142,7 @@ def test_a_job_that_somebody_kills_has_no_end(cluster: LocalProcesses, tmp_path:
 
 
 def test_a_missing_directory(cluster: LocalProcesses, tmp_path: Path) -> None:
-    cluster.submit([Request(job=1, command="true", directory=str(tmp_path / "missing"))])
+    cluster.submit([JobRequest(job=1, command="true", directory=str(tmp_path / "missing"))])
     assert why(end_of(cluster, 1)) == ["WORKING_DIRECTORY"]
 
 
@@ -149,8 +156,8 @@ def test_the_environment(cluster: LocalProcesses, tmp_path: Path) -> None:
         walltime="01:30:00",
     )
     campaign = Campaign(id=3, user="alice", name="n", clusters=(says,))
-    job = Job(id=7, campaign=3, task=1, cluster="here", weight=2)
-    cluster.submit([request_of(job, campaign, Task(1, 3, "t0", "t0 x"))])
+    job = GridJob(id=7, campaign=3, task=1, cluster="here", weight=2)
+    cluster.submit([request_of(job, campaign, GridTask(1, 3, "t0", "t0 x"))])
     assert end_of(cluster, 7).exit_code == 0
     lines = (line.partition("=") for line in (tmp_path / "environment").read_text().splitlines())
     found = {name: value for name, _, value in lines if name.startswith("CIGRI_")}
@@ -173,7 +180,7 @@ def test_the_environment(cluster: LocalProcesses, tmp_path: Path) -> None:
 
 
 def test_a_number_is_submitted_once(cluster: LocalProcesses, tmp_path: Path) -> None:
-    request = Request(job=1, command="echo again >> runs", directory=str(tmp_path))
+    request = JobRequest(job=1, command="echo again >> runs", directory=str(tmp_path))
     for _ in range(3):
         cluster.submit([request, request])
         end_of(cluster, 1)
@@ -214,7 +221,7 @@ def test_jobs_survive_whoever_started_them(tmp_path: Path) -> None:
     cluster = LocalProcesses("here", folder, slots=2)
     seen = {job.job: job.state for job in cluster.look().jobs}
     assert set(seen) == set(range(6))
-    assert JobState.RUNNING in seen.values()
+    assert GridJobState.RUNNING in seen.values()
     (tmp_path / "go").touch()
     assert [end_of(cluster, number).exit_code for number in range(6)] == [number << 8 for number in range(6)]
     assert sorted((tmp_path / "runs").read_text().split()) == [str(number) for number in range(6)]
@@ -230,7 +237,7 @@ def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
 def test_a_job_that_was_being_forgotten_is_not_started_again(tmp_path: Path) -> None:
     """Whoever had the folder may have been killed anywhere, also while it was throwing a job away."""
     cluster = LocalProcesses("here", tmp_path / "here", slots=2)
-    cluster.submit([Request(job=1, command="echo again >> runs", directory=str(tmp_path))])
+    cluster.submit([JobRequest(job=1, command="echo again >> runs", directory=str(tmp_path))])
     end_of(cluster, 1)
     removed: list[Path] = []
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 from slurms import SILENT_NODES_ARE_DOWN, RunningSlurm, running_slurm
 
-from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, TaskState
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.model import Campaign, ClusterProperties, GridJobState, TaskState
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 
 WITHOUT_ENGINE = True
 
@@ -33,7 +33,7 @@ LOOP_KILLS, CONTROLLER_KILLS, LOST_NODES = 10, 3, 10
 PROGRAM = """
 import sys
 from batprotocol.campaigns.model import Settings
-from batprotocol.campaigns.running import run_campaigns
+from batprotocol.campaigns.loop import run_campaigns
 from batprotocol.campaigns.store import Store
 run_campaigns(Store(sys.argv[1]), Settings(order_flood_rate=0.25), cycle_seconds=2.0, until_idle=True)
 """
@@ -134,7 +134,7 @@ def test_a_campaign_beside_ordinary_jobs(tmp_path: Path) -> None:
     assert means["beside"] <= means["alone"] + 5
 
 
-def campaign(folder: Path) -> tuple[Store, int]:
+def campaign(folder: Path) -> tuple[GridStore, int]:
     """A campaign whose tasks write their names when they begin and end."""
     (folder / "cluster.toml").write_text(f'type = "slurm"\nfolder = "{folder}/jobs"\npartition = "idle"\n')
     (folder / "task.sh").write_text('echo "$1" >>begun\nsleep "$2" || exit\necho "$1" >>ended\n')
@@ -147,8 +147,8 @@ def campaign(folder: Path) -> tuple[Store, int]:
         walltime="00:05:00",
         result_marker="done/{NAME}",
     )
-    store = Store(str(folder / "grid.db"))
-    store.register(Where(name="site", batch="slurm", address=str(folder / "cluster.toml")))
+    store = GridStore(str(folder / "grid.db"))
+    store.register(ClusterEntry(name="site", batch="slurm", address=str(folder / "cluster.toml")))
     parameters = [f"t{task} {drawn.uniform(0, LONGEST):.2f}" for task in range(TASKS)]
     return store, store.submit(Campaign(user="alice", name="long", clusters=(says,)), parameters, now=time.time())
 
@@ -213,7 +213,7 @@ class Loop:
             process.communicate()
 
 
-def report(store: Store, number: int, stream: Stream, marks: Counter[str]) -> None:
+def report(store: GridStore, number: int, stream: Stream, marks: Counter[str]) -> None:
     status = store.campaign(number)
     assert status is not None
     jobs = store.jobs(number)
@@ -230,7 +230,7 @@ def report(store: Store, number: int, stream: Stream, marks: Counter[str]) -> No
     )
     assert (status.total, status.terminated, status.failed) == (TASKS, TASKS, 0)
     assert all(task.state is TaskState.TERMINATED for task in store.tasks(number))
-    assert Counter(job.task for job in jobs if job.state is JobState.TERMINATED).most_common(1)[0][1] == 1
+    assert Counter(job.task for job in jobs if job.state is GridJobState.TERMINATED).most_common(1)[0][1] == 1
     assert (len(marks), sum(marks.values())) == (TASKS, TASKS)
     assert used >= 0.9 * idle
 
@@ -267,8 +267,8 @@ def seconds_of_short_tasks(folder: Path, *, grouped: bool) -> float:
     says = ClusterProperties(
         cluster="site", exec_file="sleep 0.01; :", exec_directory=str(folder), temporal_grouping=grouped
     )
-    store = Store(str(folder / "grid.db"))
-    store.register(Where(name="site", batch="slurm", address=str(folder / "cluster.toml")))
+    store = GridStore(str(folder / "grid.db"))
+    store.register(ClusterEntry(name="site", batch="slurm", address=str(folder / "cluster.toml")))
     names = [f"t{number}" for number in range(SHORT)]
     number = store.submit(Campaign(user="alice", name="short", clusters=(says,)), names, now=time.time())
     began = time.monotonic()

@@ -18,11 +18,11 @@ from patience import jobs_of
 from servers import folder_of
 from slurms import RunningSlurm, running_slurm
 
-from batprotocol.campaigns.managers import Request
+from batprotocol.campaigns.managers import JobRequest, psij
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
-from batprotocol.campaigns.managers.psij import PsijCluster, manager, read_description
-from batprotocol.campaigns.model import JobState, RemoteJob
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.managers.psij import PsijCluster, read_description
+from batprotocol.campaigns.model import GridJobState, RemoteJob
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 from batprotocol.errors import ClusterError, InputError
 
 WITHOUT_ENGINE = True
@@ -66,17 +66,17 @@ def test_jobs_end(cluster: PsijCluster, tmp_path: Path) -> None:
     odd = "it's $(touch x) `touch x` \"\n\\ \u00e9"
     here: dict[str, Any] = {"directory": str(tmp_path)}
     requests = [
-        Request(job=1, command="echo out; echo err >&2; exit 3", **here),
-        Request(
+        JobRequest(job=1, command="echo out; echo err >&2; exit 3", **here),
+        JobRequest(
             job=2,
             command=f'printf %s {shlex.quote(odd)} >a; printf %s "$A" >b',
             **here,
             environment={"A": odd},
         ),
-        Request(job=3, command='printf %s "$D" >d; cat "$N" >n', **here, environment={"D": DIRECTORY, "N": NODES}),
-        Request(job=4, command="true", directory="/nowhere"),
-        Request(job=5, command="true", weight=9),
-        Request(job=6, command="kill -9 $$", **here),
+        JobRequest(job=3, command='printf %s "$D" >d; cat "$N" >n', **here, environment={"D": DIRECTORY, "N": NODES}),
+        JobRequest(job=4, command="true", directory="/nowhere"),
+        JobRequest(job=5, command="true", weight=9),
+        JobRequest(job=6, command="kill -9 $$", **here),
     ]
     cluster.submit(requests)
     cluster.submit(requests)
@@ -92,20 +92,20 @@ def test_jobs_end(cluster: PsijCluster, tmp_path: Path) -> None:
 def test_jobs_are_killed_and_found_again(
     cluster: PsijCluster, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manager, "GONE_SECONDS", 0.5)
+    monkeypatch.setattr(psij, "GONE_SECONDS", 0.5)
     cluster.submit(
         [
-            Request(job=number, command=f"echo {number} >>runs; sleep 1000", directory=str(tmp_path))
+            JobRequest(job=number, command=f"echo {number} >>runs; sleep 1000", directory=str(tmp_path))
             for number in range(12)
         ]
     )
     assert cluster.look().free == 0
-    until(lambda: sum(job.state is JobState.RUNNING for job in jobs_of(cluster).values()) == 8)
+    until(lambda: sum(job.state is GridJobState.RUNNING for job in jobs_of(cluster).values()) == 8)
     again = PsijCluster("p", path, "m")
-    waiting = [number for number, job in jobs_of(again).items() if job.state is JobState.REMOTE_WAITING]
+    waiting = [number for number, job in jobs_of(again).items() if job.state is GridJobState.REMOTE_WAITING]
     assert len(waiting) == 4
     again.kill([*waiting[:2], 0, 1])
-    until(lambda: sum(job.state is JobState.TERMINATED for job in jobs_of(again).values()) == 4)
+    until(lambda: sum(job.state is GridJobState.TERMINATED for job in jobs_of(again).values()) == 4)
     assert {number for number, job in jobs_of(again).items() if why(job)} == {*waiting[:2], 0, 1}
     again.forget(range(12))
     assert again.look().jobs == ()
@@ -116,7 +116,7 @@ def test_jobs_are_killed_and_found_again(
 
 def test_a_submission_whose_answer_is_lost_runs_once(cluster: PsijCluster, path: str, tmp_path: Path) -> None:
     """The number of the batch system is not written down: the job is submitted again, and one of both runs."""
-    cluster.submit([Request(job=1, command="echo x >>runs; sleep 2", directory=str(tmp_path))])
+    cluster.submit([JobRequest(job=1, command="echo x >>runs; sleep 2", directory=str(tmp_path))])
     (tmp_path / "jobs" / "m" / "1" / "native").unlink()
     again = PsijCluster("p", path, "m")
     assert ends(again)[1].exit_code == 0
@@ -126,9 +126,11 @@ def test_a_submission_whose_answer_is_lost_runs_once(cluster: PsijCluster, path:
 def test_a_job_that_the_batch_system_loses_is_lost(
     slurm: RunningSlurm, cluster: PsijCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manager, "GONE_SECONDS", 0.5)
-    cluster.submit([Request(job=1, command="sleep 1000"), Request(job=2, command="sleep 3", directory=str(tmp_path))])
-    until(lambda: jobs_of(cluster)[1].state is JobState.RUNNING)
+    monkeypatch.setattr(psij, "GONE_SECONDS", 0.5)
+    cluster.submit(
+        [JobRequest(job=1, command="sleep 1000"), JobRequest(job=2, command="sleep 3", directory=str(tmp_path))]
+    )
+    until(lambda: jobs_of(cluster)[1].state is GridJobState.RUNNING)
     native = jobs_of(cluster)[1].remote_id
     assert native is not None
     slurm.command("scancel", "--signal=KILL", "--full", native)
@@ -139,8 +141,8 @@ def test_a_job_that_the_batch_system_loses_is_lost(
 
 def test_a_campaign_while_the_loop_is_killed(path: str, tmp_path: Path) -> None:
     url = str(tmp_path / "grid.db")
-    store = Store(url)
-    campaign = submit(store, [Where(name="p", batch="psij", address=path)], 12, tmp_path)
+    store = GridStore(url)
+    campaign = submit(store, [ClusterEntry(name="p", batch="psij", address=path)], 12, tmp_path)
     run_and_kill(url, 2, random.Random(1), cycle=0.5, pause=3.0, halfway=lambda: None)
     judge(store, campaign, 12, tmp_path)
     store.close()
@@ -150,11 +152,11 @@ def test_what_is_wrong_is_a_sentence(slurm: RunningSlurm, tmp_path: Path) -> Non
     python = str(folder_of("pystache") / "python")
     cluster = PsijCluster("p", described(tmp_path, python=python, queue="nowhere"), "m")
     with pytest.raises(ClusterError, match=r"PSI/J with slurm fails: .*partition"):
-        cluster.submit([Request(job=1, command="true")])
+        cluster.submit([JobRequest(job=1, command="true")])
     bare = shutil.which("python3", path="/usr/bin")
     cluster = PsijCluster("p", described(tmp_path, python=bare or "/nowhere", folder="other"), "m")
     with pytest.raises(ClusterError, match=r"has no PSI/J|cannot be run"):
-        cluster.submit([Request(job=1, command="true")])
+        cluster.submit([JobRequest(job=1, command="true")])
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,18 @@ from hypothesis import strategies as st
 
 from batprotocol import ExecuteJobEvent, Hosts, JobCompletedEvent, Message
 from batprotocol.campaigns.loop import Cycle
-from batprotocol.campaigns.model import CampaignState, Regulator, Settings
+from batprotocol.campaigns.model import CampaignState, GridSettings, Regulator
 from batprotocol.campaigns.simulation import CampaignPlan, GridPlan, GridScheduler, read_plan
-from batprotocol.campaigns.simulation.local_queue import LocalJob, LocalQueue
-from batprotocol.campaigns.simulation.plots import draw
-from batprotocol.campaigns.simulation.report import Regulation, regulation_of, report_of
+from batprotocol.campaigns.simulation.plan import LocalJob, LocalQueue, local_workload
+from batprotocol.campaigns.simulation.report import (
+    RegulationPoint,
+    RegulatorCase,
+    draw,
+    regulation_of,
+    report_of,
+    run_case,
+)
 from batprotocol.campaigns.simulation.scheduler import WORKLOAD
-from batprotocol.campaigns.simulation.study import Case, run_case
-from batprotocol.campaigns.simulation.workload import local_workload
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import JobRow, Platform, StaticJob, Workload, simulate
@@ -98,7 +102,7 @@ def test_no_host_is_given_twice_and_no_task_is_lost(
         clusters=plan.clusters,
         queue=plan.queue,
         cycle=plan.cycle,
-        settings=Settings(regulator=regulator),
+        settings=GridSettings(regulator=regulator),
     )
     cycles: list[Cycle] = []
     scheduler, witness = GridScheduler(plan, cycles.append), Witness(8)
@@ -123,7 +127,7 @@ def test_a_clusters_own_jobs_do_not_feel_campaigns(
     """They start when they would start without, but for the time that a kill takes."""
 
     def starts(*campaigns: CampaignPlan) -> dict[str, float]:
-        plan = GridPlan(campaigns=campaigns, clusters={"a": 4}, cycle=7.0, settings=Settings(regulator=regulator))
+        plan = GridPlan(campaigns=campaigns, clusters={"a": 4}, cycle=7.0, settings=GridSettings(regulator=regulator))
         result = simulate(Platform.homogeneous(4), workload(jobs), GridScheduler(plan))
         rows: list[JobRow] = result.jobs
         return {row.job_id: row.starting_time for row in rows if row.workload_name != WORKLOAD}
@@ -217,7 +221,7 @@ def test_tasks_say_how_long_they_take_and_fast_clusters_are_faster() -> None:
         clusters={"a": 4},
         power={"a": 2.0},
         campaigns=(CampaignPlan(jdl=jdl, duration=40.0),),
-        settings=Settings(finalize=False),
+        settings=GridSettings(finalize=False),
     )
     result = simulate(Platform.homogeneous(4), [], GridScheduler(plan))
     assert sorted(row.execution_time for row in result.jobs) == [pytest.approx(seconds) for seconds in (5, 10, 20)]
@@ -236,9 +240,9 @@ def test_the_trends_that_were_measured() -> None:
     """As in real runs of CiGri 3: little is harvested when tasks are as short as a cycle, and then many jobs wait; a
     kill loses about half a job, or less as the youngest are killed first."""
     reports = {
-        length: run_case(Case(length=length, jobs=300, hosts=16, warm_up=1200.0, settings=Settings(regulator="rate")))[
-            0
-        ]
+        length: run_case(
+            RegulatorCase(length=length, jobs=300, hosts=16, warm_up=1200.0, settings=GridSettings(regulator="rate"))
+        )[0]
         for length in (0.2, 1.0, 6.0)
     }
     harvested = [report.harvested for report in reports.values()]
@@ -258,7 +262,7 @@ def test_a_report_tells_the_campaigns_own_time() -> None:
         clusters={"a": 4, "b": 4},
         cycle=10.0,
         campaigns=(msgspec.structs.replace(campaign(16, seconds=15.0), submission_time=200.0),),
-        settings=Settings(finalize=False),
+        settings=GridSettings(finalize=False),
         stop=True,
     )
     scheduler = GridScheduler(plan)
@@ -274,8 +278,8 @@ def test_a_report_tells_the_campaigns_own_time() -> None:
 
 @pytest.mark.slow
 def test_a_plot_shows_the_campaigns_time_and_all_hosts() -> None:
-    case = Case(length=1.0, jobs=40, clusters=2, hosts=8, warm_up=900.0)
-    regulation: list[Regulation] = []
+    case = RegulatorCase(length=1.0, jobs=40, clusters=2, hosts=8, warm_up=900.0)
+    regulation: list[RegulationPoint] = []
     rates: dict[tuple[int, str], float] = {}
     report, scheduler = run_case(case, lambda cycle: regulation.extend(regulation_of(cycle, rates)))
     usage = {name: cluster.usage.points for name, cluster in scheduler.clusters.items()}

@@ -19,12 +19,12 @@ from slurms import RunningSlurm, running_slurm, slurmrestd
 from sshds import running_sshd
 from test_local_processes import end_of, until, why
 
-from batprotocol.campaigns.managers import Request, ResourceManager, SlurmCluster
+from batprotocol.campaigns.loop import run_campaigns
+from batprotocol.campaigns.managers import JobRequest, ResourceManager, SlurmCluster
 from batprotocol.campaigns.managers.interface import NODES
 from batprotocol.campaigns.managers.slurm import SlurmDescription
-from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, RemoteJob, Settings
-from batprotocol.campaigns.running import run_campaigns
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.model import Campaign, ClusterProperties, GridJobState, GridSettings, RemoteJob
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 from batprotocol.errors import ClusterError
 from batprotocol.sites.slurm.client import (
     JobBatch,
@@ -61,9 +61,9 @@ def opened(tmp_path: Path, description: SlurmDescription | None = None) -> Slurm
     return SlurmCluster("site", description or usual, f"cigri-{zlib.crc32(str(tmp_path).encode()):08x}")
 
 
-def requests(folder: Path, *commands: str, first: int = 1, group: bool = False) -> list[Request]:
+def requests(folder: Path, *commands: str, first: int = 1, group: bool = False) -> list[JobRequest]:
     return [
-        Request(job=number, command=each, directory=str(folder), group=first if group else None)
+        JobRequest(job=number, command=each, directory=str(folder), group=first if group else None)
         for number, each in enumerate(commands, first)
     ]
 
@@ -72,7 +72,7 @@ def ends(cluster: ResourceManager, numbers: Sequence[int]) -> list[RemoteJob]:
     found: dict[int, RemoteJob] = {}
 
     def all_have_ended() -> bool:
-        found.update({job.job: job for job in cluster.look().jobs if job.state is JobState.TERMINATED})
+        found.update({job.job: job for job in cluster.look().jobs if job.state is GridJobState.TERMINATED})
         return found.keys() >= set(numbers)
 
     until(all_have_ended)
@@ -80,7 +80,7 @@ def ends(cluster: ResourceManager, numbers: Sequence[int]) -> list[RemoteJob]:
 
 
 def running(cluster: ResourceManager) -> set[int]:
-    return {job.job for job in cluster.look().jobs if job.state is JobState.RUNNING and job.start_time is not None}
+    return {job.job for job in cluster.look().jobs if job.state is GridJobState.RUNNING and job.start_time is not None}
 
 
 def test_jobs_end_with_their_status_and_output(cluster: SlurmCluster, tmp_path: Path) -> None:
@@ -97,8 +97,8 @@ def test_jobs_end_with_their_status_and_output(cluster: SlurmCluster, tmp_path: 
 def test_a_job_of_several_resources_and_one_of_too_many(cluster: SlurmCluster, tmp_path: Path) -> None:
     cluster.look()
     count = 'sort "$NODES" | uniq -c; exit 1'
-    several = Request(job=1, command=count, directory=str(tmp_path), weight=6, environment={"NODES": NODES})
-    cluster.submit([several, Request(job=2, command="true", directory=str(tmp_path), weight=17)])
+    several = JobRequest(job=1, command=count, directory=str(tmp_path), weight=6, environment={"NODES": NODES})
+    cluster.submit([several, JobRequest(job=2, command="true", directory=str(tmp_path), weight=17)])
     first, second = ends(cluster, (1, 2))
     counts = [int(line.split()[0]) for line in first.output.splitlines()]
     assert (sum(counts), len(counts)) == (6, 2)
@@ -106,7 +106,7 @@ def test_a_job_of_several_resources_and_one_of_too_many(cluster: SlurmCluster, t
 
 
 def test_walltimes_and_groups(cluster: SlurmCluster, tmp_path: Path) -> None:
-    late = Request(job=1, command="sleep 60", directory=str(tmp_path), walltime=1)
+    late = JobRequest(job=1, command="sleep 60", directory=str(tmp_path), walltime=1)
     cluster.submit([late, *requests(tmp_path, "echo 1 >>runs", "exit 3", "echo 3 >>runs", first=2, group=True)])
     assert why(end_of(cluster, 1)) == ["WALLTIME"]
     assert [job.exit_code for job in ends(cluster, (2, 3, 4))] == [0, 3 << 8, 0]
@@ -179,13 +179,13 @@ def test_a_job_that_is_preempted_goes_back(slurm: RunningSlurm, cluster: SlurmCl
 def test_new_jobs_are_no_flood(slurm: RunningSlurm, tmp_path: Path) -> None:
     """The loop looks several times before Slurm looks for nodes for the jobs of the first cycles."""
     (tmp_path / "site.toml").write_text(f'type = "slurm"\nfolder = "{tmp_path}/jobs"\npartition = "idle"\n')
-    store = Store(str(tmp_path / "grid.db"))
-    store.register(Where(name="site", batch="slurm", address=f"{tmp_path}/site.toml"))
+    store = GridStore(str(tmp_path / "grid.db"))
+    store.register(ClusterEntry(name="site", batch="slurm", address=f"{tmp_path}/site.toml"))
     says = ClusterProperties(cluster="site", exec_file="sleep 1; true", exec_directory=str(tmp_path))
     campaign = store.submit(
         Campaign(user="alice", name="new", clusters=(says,)), [str(task) for task in range(24)], now=0.0
     )
-    settings = Settings(order_flood_rate=0.25, flood_rate=0.3, finalize=False)
+    settings = GridSettings(order_flood_rate=0.25, flood_rate=0.3, finalize=False)
     run_campaigns(store, settings, cycle_seconds=0.1, until_idle=True)
     assert store.event_counts(campaign) == {}
     status = store.campaign(campaign)
@@ -230,7 +230,7 @@ def test_what_slurm_refuses(slurm: RunningSlurm, tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match="there is no partition 'idel': `sinfo` lists the partitions"):
         SlurmCluster("site", SlurmDescription(folder=str(tmp_path), partition="idel"))
     short = opened(tmp_path / "a", SlurmDescription(folder=f"{tmp_path}/a", partition="short"))
-    short.submit([Request(job=1, command="true", directory=str(tmp_path), walltime=3600)])
+    short.submit([JobRequest(job=1, command="true", directory=str(tmp_path), walltime=3600)])
     (job,) = short.look().jobs
     assert job.events[0].description == "Its walltime of 3600 s is more than the 600 s that the partition allows."
     bad = opened(tmp_path / "b", SlurmDescription(folder=f"{tmp_path}/b", partition="idle", constraint="gold"))
@@ -254,7 +254,7 @@ def test_through_slurmrestd(slurm: RunningSlurm, tmp_path: Path) -> None:
         assert (cluster.look().max, cluster.look().free) == (16, 16)
         slurm.command("scontrol", "update", "PartitionName=idle", "State=DOWN")
         cluster.submit(requests(tmp_path, "echo x; exit 3", "sleep 60", *["sleep 3"] * 20))
-        assert {job.state for job in cluster.look().jobs} == {JobState.REMOTE_WAITING}
+        assert {job.state for job in cluster.look().jobs} == {GridJobState.REMOTE_WAITING}
         subprocess.run(["chmod", "-R", "a+rwX", tmp_path / "rest"], check=True)
         slurm.command("scontrol", "update", "PartitionName=idle", "State=UP")
         (first,) = ends(cluster, [1])
@@ -352,7 +352,7 @@ def check_tasks(cluster: SlurmCluster, folder: Path, texts: Sequence[str]) -> No
     work = folder / "work"
     work.mkdir(exist_ok=True)
     jobs = [
-        Request(
+        JobRequest(
             job=number,
             command=f'printf "%s\\0%s" "$CIGRI_JOB_NAME" {shlex.quote(text)} >{number}',
             environment={"CIGRI_JOB_NAME": text},

@@ -17,11 +17,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from batprotocol.campaigns.managers import Request
+from batprotocol.campaigns.managers import JobRequest
+from batprotocol.campaigns.managers._slurm_jobs import (
+    BatchFolder,
+    BatchState,
+    BatchTerms,
+    NewBatch,
+    judged,
+    plan_of,
+    script_of,
+)
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
-from batprotocol.campaigns.managers.slurm.batches import About, Folder, NewBatch
-from batprotocol.campaigns.managers.slurm.judging import BatchState, judged
-from batprotocol.campaigns.managers.slurm.leader import plan_of, script_of
 from batprotocol.campaigns.model import RemoteJob
 from batprotocol.sites.slurm.client import LocalRunner, ReportedJob
 
@@ -37,13 +43,13 @@ NASTY = st.one_of(TEXTS, st.text("'\"\\$`(){}[]*?!&|;<>~# \n\t-%=", max_size=20)
 class Batch:
     """A batch in a folder, whose elements are run by `sh` as slurmd does it."""
 
-    def __init__(self, path: Path, elements: list[list[Request]], prologue: str = "") -> None:
-        self.folder = Folder(LocalRunner(), str(path), "mark", 30)
+    def __init__(self, path: Path, elements: list[list[JobRequest]], prologue: str = "") -> None:
+        self.folder = BatchFolder(LocalRunner(), str(path), "mark", 30)
         lines = [
             (f"{index} {' '.join(f'{each.job}:{each.walltime:g}' for each in together)}\n", plan_of(together))
             for index, together in enumerate(elements)
         ]
-        self.folder.write(NewBatch("b1", About(size=len(elements), minutes=1, weight=1), lines, {}), prologue)
+        self.folder.write(NewBatch("b1", BatchTerms(size=len(elements), minutes=1, weight=1), lines, {}), prologue)
         batch = self.folder.batch("b1")
         file = f"{batch}/prologue" if prologue else ""
         self.script = script_of(batch, f"{self.folder.path}/output", 1, whole_nodes=False, prologue=file)
@@ -80,7 +86,7 @@ def test_texts_reach_commands_as_they_are(
     """Quotes, newlines and `$()` in variables and in quoted parameters are only texts."""
     folder = tmp_path_factory.mktemp("texts")
     jobs = [
-        Request(
+        JobRequest(
             job=number,
             command=f'printf "%s\\0" "$CIGRI_JOB_NAME" {shlex.join(words)} >>got',
             environment={"CIGRI_JOB_NAME": name},
@@ -102,7 +108,7 @@ def test_a_group_runs_in_order_and_each_ends_alone(tmp_path: Path) -> None:
     commands = ["echo out; echo err >&2; exit 3", "true", "kill -9 $$", "sleep 60", "cat $NODES; echo $DIR; exit 66"]
     variables = {"NODES": NODES, "DIR": DIRECTORY}
     jobs = [
-        Request(
+        JobRequest(
             job=number,
             command=each,
             directory=str(tmp_path),
@@ -126,7 +132,7 @@ def test_a_group_runs_in_order_and_each_ends_alone(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_end_of_a_long_output_is_kept(tmp_path: Path) -> None:
-    batch = Batch(tmp_path / "jobs", [[Request(job=1, command="seq 9999; exit 1", directory=str(tmp_path))]])
+    batch = Batch(tmp_path / "jobs", [[JobRequest(job=1, command="seq 9999; exit 1", directory=str(tmp_path))]])
     batch.run()
     kept, whole = batch.folder.tails([1])[1]["stdout"]
     assert (len(kept), whole) == (10_000, False)
@@ -135,7 +141,9 @@ def test_the_end_of_a_long_output_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_job_begins_once_whoever_runs_its_script(tmp_path: Path) -> None:
-    jobs = [Request(job=each, command=f"echo {each} >>runs", directory=str(tmp_path), group=1) for each in range(1, 9)]
+    jobs = [
+        JobRequest(job=each, command=f"echo {each} >>runs", directory=str(tmp_path), group=1) for each in range(1, 9)
+    ]
     batch = Batch(tmp_path / "jobs", [jobs])
     batch.folder.claim([("b1", 3)])
     running = [batch.start() for _ in range(4)]
@@ -147,7 +155,7 @@ def test_a_job_begins_once_whoever_runs_its_script(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_one_of_a_group_is_killed_and_the_others_run(tmp_path: Path) -> None:
     commands = ["sleep 60 & echo $! >child; wait", "true"]
-    jobs = [Request(job=n, command=each, directory=str(tmp_path), group=1) for n, each in enumerate(commands, 1)]
+    jobs = [JobRequest(job=n, command=each, directory=str(tmp_path), group=1) for n, each in enumerate(commands, 1)]
     batch = Batch(tmp_path / "jobs", [jobs])
     running = batch.start()
     batch.until_begun(1)
@@ -164,7 +172,7 @@ def test_one_of_a_group_is_killed_and_the_others_run(tmp_path: Path) -> None:
 )
 def test_slurm_ends_a_job(tmp_path: Path, command: str, well: bool) -> None:
     """The command gets SIGTERM, and may still end well. If it does not, the state of Slurm has the reason."""
-    jobs = [Request(job=n, command=command, directory=str(tmp_path), group=1) for n in (1, 2)]
+    jobs = [JobRequest(job=n, command=command, directory=str(tmp_path), group=1) for n in (1, 2)]
     batch = Batch(tmp_path / "jobs", [jobs])
     running = batch.start()
     until((tmp_path / "ready").exists)
@@ -178,7 +186,7 @@ def test_slurm_ends_a_job(tmp_path: Path, command: str, well: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ["echo no module; false", "echo no module; exit 4", "echo no module\nif", "return 5"])
 def test_a_prologue_that_fails_is_the_output_of_each_task(tmp_path: Path, line: str) -> None:
-    jobs = [Request(job=n, command="touch ran", directory=str(tmp_path), group=1) for n in (1, 2)]
+    jobs = [JobRequest(job=n, command="touch ran", directory=str(tmp_path), group=1) for n in (1, 2)]
     batch = Batch(tmp_path / "jobs", [jobs], prologue=line)
     batch.run()
     assert all(job.exit_code for job in batch.jobs().values())
@@ -189,7 +197,7 @@ def test_a_prologue_that_fails_is_the_output_of_each_task(tmp_path: Path, line: 
 @pytest.mark.slow
 def test_a_prologue_sets_up_the_environment(tmp_path: Path) -> None:
     prologue = "export SCRATCH=/tmp/x\ntask=mine number=7\nCIGRI_RUN_IN='env IN=box'"
-    job = Request(job=1, command='echo "$SCRATCH $IN" >got', directory=str(tmp_path))
+    job = JobRequest(job=1, command='echo "$SCRATCH $IN" >got', directory=str(tmp_path))
     batch = Batch(tmp_path / "jobs", [[job]], prologue=prologue)
     batch.run()
     assert (tmp_path / "got").read_text() == "/tmp/x box\n"
@@ -197,7 +205,7 @@ def test_a_prologue_sets_up_the_environment(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_missing_directory(tmp_path: Path) -> None:
-    batch = Batch(tmp_path / "jobs", [[Request(job=1, command="true", directory=str(tmp_path / "missing"))]])
+    batch = Batch(tmp_path / "jobs", [[JobRequest(job=1, command="true", directory=str(tmp_path / "missing"))]])
     batch.run()
     assert why(batch.jobs()[1]) == ["WORKING_DIRECTORY"]
 
@@ -205,7 +213,7 @@ def test_a_missing_directory(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("prologue", ["", "true"])
 def test_a_node_without_the_folder_ends_the_job_with_1(tmp_path: Path, prologue: str) -> None:
-    batch = Batch(tmp_path / "jobs", [[Request(job=1, command="true")]], prologue)
+    batch = Batch(tmp_path / "jobs", [[JobRequest(job=1, command="true")]], prologue)
     shutil.move(tmp_path / "jobs", tmp_path / "elsewhere")
     assert batch.start().wait(PATIENCE) == 1
     shutil.move(tmp_path / "elsewhere", tmp_path / "jobs")
@@ -217,7 +225,7 @@ def test_a_node_without_the_folder_ends_the_job_with_1(tmp_path: Path, prologue:
 
 def test_the_home_directory() -> None:
     def directory(text: str) -> str:
-        line = plan_of([Request(job=1, command="true", directory=text)]).splitlines()[0]
+        line = plan_of([JobRequest(job=1, command="true", directory=text)]).splitlines()[0]
         shown = subprocess.run(
             ["sh", "-c", f'{line}\nprintf %s "$directory"'], capture_output=True, text=True, check=True
         )
@@ -236,7 +244,7 @@ def test_slurm_may_end_the_command_before_the_script(tmp_path: Path) -> None:
     waits = f"#!/bin/sh\ntouch {tmp_path}/waits\nuntil [ -e {tmp_path}/sent ]; do {shutil.which('sleep')} 0.01; done\n"
     (tmp_path / "bin" / "sleep").write_text(waits)
     (tmp_path / "bin" / "sleep").chmod(0o700)
-    batch = Batch(tmp_path / "jobs", [[Request(job=1, command="kill -TERM $$", directory=str(tmp_path))]])
+    batch = Batch(tmp_path / "jobs", [[JobRequest(job=1, command="kill -TERM $$", directory=str(tmp_path))]])
     running = batch.start(path=f"{tmp_path}/bin:{os.environ['PATH']}")
     until((tmp_path / "waits").exists)
     running.send_signal(signal.SIGTERM)

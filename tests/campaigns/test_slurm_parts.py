@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.campaigns.managers.slurm.batches import About, Lines
-from batprotocol.campaigns.managers.slurm.description import SlurmDescription, read_description
-from batprotocol.campaigns.managers.slurm.judging import BatchState, judged
+from batprotocol.campaigns.managers._slurm_jobs import BatchLines, BatchState, BatchTerms, judged
+from batprotocol.campaigns.managers.slurm import SlurmDescription, read_description
 from batprotocol.campaigns.managers.types import TYPES, type_in
-from batprotocol.campaigns.model import JobState, RemoteJob
+from batprotocol.campaigns.model import GridJobState, RemoteJob
 from batprotocol.errors import InputError
-from batprotocol.sites.slurm.client import ReportedJob
+from batprotocol.sites.slurm.client import SlurmJob
 
 WITHOUT_ENGINE = True
 
@@ -124,13 +123,13 @@ WORDS = st.sampled_from(
 @given(st.lists(WORDS, max_size=6), st.lists(st.sampled_from(STATES), max_size=3), st.booleans())
 def test_each_job_has_one_state(said: list[str], states: list[str], late: bool) -> None:
     words = [each.split(" ", 3) for each in said if " " in each]
-    batch = BatchState(Lines(About(size=1, minutes=1, weight=1), {0: {1: 60.0, 2: 60.0}}, words))
-    rows = {0: [ReportedJob("5_0", "", state) for state in states]}
+    batch = BatchState(BatchLines(BatchTerms(size=1, minutes=1, weight=1), {0: {1: 60.0, 2: 60.0}}, words))
+    rows = {0: [SlurmJob("5_0", "", state) for state in states]}
     found = {job.job: job for job in judged(batch, rows, now=100.0, missing=lambda index: late)}
     assert set(found) == {1, 2} - batch.forgotten
     alive = any(state in ("PENDING", "RUNNING", "COMPLETING") for state in states)
     for job in found.values():
-        if job.state is not JobState.TERMINATED:
+        if job.state is not GridJobState.TERMINATED:
             assert alive or not late or not batch.id
     if "end 1 20 0" in said and not any(each.startswith("end 1 ") and each != "end 1 20 0" for each in said):
         assert found[1].exit_code == 0
@@ -143,8 +142,8 @@ def test_each_job_has_one_state(said: list[str], states: list[str], late: bool) 
 )  # fmt: skip
 def test_a_job_that_slurm_has_ended(state: str, event: str) -> None:
     said = [["submitted", "5"], ["begin", "1", "10", "n1"]]
-    batch = BatchState(Lines(About(size=1, minutes=1, weight=1), {0: {1: 60.0}}, said))
-    (job,) = judged(batch, {0: [ReportedJob("5_0", "", state)]}, now=100.0, missing=lambda index: False)
+    batch = BatchState(BatchLines(BatchTerms(size=1, minutes=1, weight=1), {0: {1: 60.0}}, said))
+    (job,) = judged(batch, {0: [SlurmJob("5_0", "", state)]}, now=100.0, missing=lambda index: False)
     assert (job.exit_code, why(job), job.remote_id) == (None, [event], "5_0")
 
 
@@ -155,8 +154,8 @@ def test_a_job_that_slurm_has_ended(state: str, event: str) -> None:
 def test_a_job_that_has_recorded_nothing(state: str, others: list[str], event: str) -> None:
     """Its node does not have the folder, or Slurm has used the id of a job again that it has forgotten."""
     said = [["submitted", "5"], *([others] if others else [])]
-    batch = BatchState(Lines(About(size=1, minutes=1, weight=1), {0: {1: 60.0, 2: 60.0}}, said))
-    job, _ = judged(batch, {0: [ReportedJob("5_0", "", state)]}, now=100.0, missing=lambda index: True)
+    batch = BatchState(BatchLines(BatchTerms(size=1, minutes=1, weight=1), {0: {1: 60.0, 2: 60.0}}, said))
+    job, _ = judged(batch, {0: [SlurmJob("5_0", "", state)]}, now=100.0, missing=lambda index: True)
     assert (job.exit_code, why(job)) == (None, [event])
 
 
@@ -166,9 +165,9 @@ def test_a_job_that_has_recorded_nothing(state: str, others: list[str], event: s
      ("CONFIGURING", "None", False), ("RUNNING", "None", False)],
 )  # fmt: skip
 def test_a_job_is_new_until_slurm_has_looked_at_it(state: str, reason: str, is_new: bool) -> None:
-    row = ReportedJob("5_0", "", state, reason)
+    row = SlurmJob("5_0", "", state, reason)
     assert row.is_new is is_new
-    batch = BatchState(Lines(About(size=1, minutes=1, weight=1), {0: {1: 60.0}}, [["submitted", "5"]]))
+    batch = BatchState(BatchLines(BatchTerms(size=1, minutes=1, weight=1), {0: {1: 60.0}}, [["submitted", "5"]]))
     (job,) = judged(batch, {0: [row]}, now=0.0, missing=lambda index: False, new={"5_0"} if row.is_new else set())
-    waits = JobState.SUBMITTED if is_new else JobState.REMOTE_WAITING
-    assert job.state is (JobState.RUNNING if state == "RUNNING" else waits)
+    waits = GridJobState.SUBMITTED if is_new else GridJobState.REMOTE_WAITING
+    assert job.state is (GridJobState.RUNNING if state == "RUNNING" else waits)

@@ -10,8 +10,9 @@ from clusters import PaperCluster
 from sqlalchemy import event, insert, select, update
 
 from batprotocol.campaigns.loop import Loop
-from batprotocol.campaigns.model import Campaign, ClusterProperties, JobState, Settings, TaskState
-from batprotocol.campaigns.store import Store, Where, tables
+from batprotocol.campaigns.model import Campaign, ClusterProperties, GridJobState, GridSettings, TaskState
+from batprotocol.campaigns.store import ClusterEntry, GridStore
+from batprotocol.campaigns.store import _tables as tables
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
@@ -19,19 +20,19 @@ pytestmark = pytest.mark.slow
 CLUSTERS = ("c1", "c2", "c3", "c4")
 
 
-def filled(store: Store, campaigns: int, tasks: int) -> tuple[Loop, list[PaperCluster]]:
+def filled(store: GridStore, campaigns: int, tasks: int) -> tuple[Loop, list[PaperCluster]]:
     """A store of many campaigns, and the loop for it."""
     clusters = [PaperCluster(name, 100) for name in CLUSTERS]
     for cluster in clusters:
-        store.register(Where(name=cluster.name))
+        store.register(ClusterEntry(name=cluster.name))
     says = tuple(ClusterProperties(cluster=name, exec_file="x") for name in CLUSTERS)
     for number in range(campaigns):
         campaign = Campaign(user=f"u{number % 7}", name=f"n{number}", clusters=says)
         store.submit(campaign, [str(task) for task in range(tasks)], now=0.0)
-    return Loop(store, clusters, Settings(), lambda: clusters[0].time), clusters
+    return Loop(store, clusters, GridSettings(), lambda: clusters[0].time), clusters
 
 
-def end_tasks(store: Store, share: float, tasks: int) -> None:
+def end_tasks(store: GridStore, share: float, tasks: int) -> None:
     """As if this share of the tasks of all campaigns had ended a moment ago, each in one job."""
     with store._database.writing() as connection:
         for campaign in connection.execute(select(tables.campaigns.c.id)).scalars().all():
@@ -50,7 +51,7 @@ def end_tasks(store: Store, share: float, tasks: int) -> None:
                     "campaign": campaign,
                     "task": task,
                     "cluster": CLUSTERS[task % 4],
-                    "state": str(JobState.TERMINATED),
+                    "state": str(GridJobState.TERMINATED),
                     "active": False,
                     "submission_time": 0.0,
                     "start_time": 0.0,
@@ -79,7 +80,7 @@ def cycles(loop: Loop, clusters: list[PaperCluster], count: int) -> list[float]:
 
 
 @pytest.fixture
-def scanned(store: Store) -> Iterator[list[str]]:
+def scanned(store: GridStore) -> Iterator[list[str]]:
     """What the queries of cycles go through without an index."""
     found: list[str] = []
 
@@ -95,7 +96,7 @@ def scanned(store: Store) -> Iterator[list[str]]:
     return found
 
 
-def test_what_has_ended_is_not_gone_through(store: Store, scanned: list[str]) -> None:
+def test_what_has_ended_is_not_gone_through(store: GridStore, scanned: list[str]) -> None:
     """The large tables are only ever searched by an index; and the same rows are read whatever has ended."""
     loop, clusters = filled(store, 3, 40)
     cycles(loop, clusters, 3)
@@ -109,7 +110,7 @@ def test_what_has_ended_is_not_gone_through(store: Store, scanned: list[str]) ->
 
 @pytest.mark.minutes
 @pytest.mark.timeout(1800)
-def test_a_hundred_campaigns_of_ten_thousand_tasks(store: Store) -> None:
+def test_a_hundred_campaigns_of_ten_thousand_tasks(store: GridStore) -> None:
     loop, clusters = filled(store, 100, 10_000)
     cycles(loop, clusters, 3)
     before = cycles(loop, clusters, 10)

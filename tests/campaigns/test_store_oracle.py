@@ -10,16 +10,24 @@ from grid_worlds import CAMPAIGNS, CYCLE, ENDS, SETTINGS, SIZES, Remote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.campaigns.entities import cycle, updator
-from batprotocol.campaigns.model import Campaign, CampaignState, Cluster, Decisions, Grid, JobState, Settings
-from batprotocol.campaigns.store import Store
-from batprotocol.campaigns.store.store import Where
+from batprotocol.campaigns.entities import cycle, failures
+from batprotocol.campaigns.model import (
+    Campaign,
+    CampaignState,
+    Decisions,
+    GridCluster,
+    GridJobState,
+    GridSettings,
+    GridState,
+)
+from batprotocol.campaigns.store import GridStore
+from batprotocol.campaigns.store._store import ClusterEntry
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
 
 
-def known(grid: Grid) -> dict[str, object]:
+def known(grid: GridState) -> dict[str, object]:
     """What a grid knows, in an order of its own; windows are left out, which the store counts by periods."""
     living = (each for each in grid.campaigns if each.campaign.state is CampaignState.IN_TREATMENT)
     numbers = {each.campaign.id for each in living}
@@ -57,10 +65,10 @@ def decided(decisions: Decisions) -> tuple[object, ...]:
     return (decisions.launches, decisions.orders, decisions.submissions, set(decisions.wipes), decisions.ended)
 
 
-def compare(settings: Settings, campaigns: list[tuple[Campaign, int]], data: st.DataObject) -> None:
+def compare(settings: GridSettings, campaigns: list[tuple[Campaign, int]], data: st.DataObject) -> None:
     """Some cycles, in which the store and the dicts must know and decide the same."""
-    memory, store = MemoryGrid((Cluster(name=name) for name in SIZES), settings), Store("sqlite://")
-    memory.clusters = tuple(store.register(Where(name=name)) for name in SIZES)
+    memory, store = MemoryGrid((GridCluster(name=name) for name in SIZES), settings), GridStore("sqlite://")
+    memory.clusters = tuple(store.register(ClusterEntry(name=name)) for name in SIZES)
     remotes = {name: Remote(name, size) for name, size in SIZES.items()}
     for each, tasks in campaigns:
         parameters = [str(number) for number in range(tasks)]
@@ -72,12 +80,12 @@ def compare(settings: Settings, campaigns: list[tuple[Campaign, int]], data: st.
         observations = [each.observation(now, "TIMEOUT" if each.name in silent else None) for each in remotes.values()]
         with store.cycle() as books:
             assert {job.id: job for job in books.jobs()} == {job.id: job for job in memory.active()}
-            update = updator.update(books.jobs(), observations, now=now, open_events=books.open_events())
+            update = failures.update(books.jobs(), observations, now=now, open_events=books.open_events())
             books.record(update, observations)
             grid = books.grid(now, settings.window)
             decisions = cycle.decide(grid, settings, books.tasks)
             books.carry_out(decisions, now)
-        memory.apply_update(updator.update(memory.active(), observations, now=now, open_events=memory.open_events()))
+        memory.apply_update(failures.update(memory.active(), observations, now=now, open_events=memory.open_events()))
         assert known(grid) == known(memory.grid(now))
         other = cycle.decide(memory.grid(now), settings, memory.first)
         assert decided(decisions) == decided(other)
@@ -85,7 +93,7 @@ def compare(settings: Settings, campaigns: list[tuple[Campaign, int]], data: st.
         for remote in remotes.values():
             remote.local = data.draw(st.integers(0, 2), "local")
             remote.take([job for job in memory.active() if job.cluster == remote.name], now)
-            for number in [number for number, job in remote.jobs.items() if job.state is JobState.RUNNING]:
+            for number in [number for number, job in remote.jobs.items() if job.state is GridJobState.RUNNING]:
                 how = data.draw(st.sampled_from(ENDS) | st.none(), "end")
                 if how is not None:
                     remote.end(number, how, now + 5)
@@ -99,7 +107,7 @@ GENERATED = [hypothesis.Phase.generate]  # shrinking takes minutes, and says lit
 
 @hypothesis.settings(phases=GENERATED, max_examples=15)
 @given(**WORLDS)
-def test_they_know_the_same(settings: Settings, campaigns: list[tuple[Campaign, int]], data: st.DataObject) -> None:
+def test_they_know_the_same(settings: GridSettings, campaigns: list[tuple[Campaign, int]], data: st.DataObject) -> None:
     compare(settings, campaigns, data)
 
 
@@ -107,6 +115,6 @@ def test_they_know_the_same(settings: Settings, campaigns: list[tuple[Campaign, 
 @hypothesis.settings(phases=GENERATED, max_examples=500)
 @given(**WORLDS)
 def test_they_know_the_same_for_long(
-    settings: Settings, campaigns: list[tuple[Campaign, int]], data: st.DataObject
+    settings: GridSettings, campaigns: list[tuple[Campaign, int]], data: st.DataObject
 ) -> None:
     compare(settings, campaigns, data)

@@ -13,11 +13,10 @@ from memory import peak_memory
 from sqlalchemy import event, text
 
 from batprotocol.campaigns.jdl import read_jdl
-from batprotocol.campaigns.loop import Cycle
-from batprotocol.campaigns.model import Campaign, ClusterProperties, Settings, TaskPriority, TaskState
-from batprotocol.campaigns.running import run_campaigns
-from batprotocol.campaigns.store import Store, Where
-from batprotocol.campaigns.store.engine import PIECE
+from batprotocol.campaigns.loop import Cycle, run_campaigns
+from batprotocol.campaigns.model import Campaign, ClusterProperties, GridSettings, TaskPriority, TaskState
+from batprotocol.campaigns.store import ClusterEntry, GridStore
+from batprotocol.campaigns.store._engine import PIECE
 from batprotocol.errors import StoreAway, StoreError
 
 WITHOUT_ENGINE = True
@@ -29,8 +28,8 @@ TASKS = 12_000
 def test_tasks_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each task, no more than its parameters are in memory at a time; a dict of each would be 500 bytes."""
     jdl = json.dumps({"name": "n", "nb_jobs": TASKS, "exec_file": "x", "clusters": {"a": {}}})
-    monkeypatch.setattr("batprotocol.campaigns.store.users.ROWS", 1000)
-    store = Store("sqlite://")
+    monkeypatch.setattr("batprotocol.campaigns.store._requests.ROWS", 1000)
+    store = GridStore("sqlite://")
     store.submit(Campaign(user="u", name="n", clusters=()), ["0"], now=0.0)
     with peak_memory() as peak:
         read = read_jdl(jdl, user="u")
@@ -40,7 +39,7 @@ def test_tasks_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     store.close()
 
 
-def fill(store: Store, events: int) -> None:
+def fill(store: GridStore, events: int) -> None:
     """A campaign with a task for each event, all of which are open. The database makes the rows, as that is faster."""
     store.submit(Campaign(user="u", name="n", clusters=()), [], now=0.0)
     rows = {
@@ -61,7 +60,7 @@ def fill(store: Store, events: int) -> None:
         connection.execute(text(f"UPDATE campaigns SET total = {events}, failed = {events}, events = {events}"))
 
 
-def check_fix(store: Store, events: int) -> None:
+def check_fix(store: GridStore, events: int) -> None:
     fill(store, events)
     assert store.fix("u", campaign=1, resubmit=True) == events
     status = store.campaign(1)
@@ -70,7 +69,7 @@ def check_fix(store: Store, events: int) -> None:
     assert {task.priority for task in store.tasks(1)} == {TaskPriority.RESUBMITTED}
 
 
-def test_events_are_closed_in_pieces(store: Store) -> None:
+def test_events_are_closed_in_pieces(store: GridStore) -> None:
     """No query has a parameter for each of them."""
     most = 0
 
@@ -85,15 +84,15 @@ def test_events_are_closed_in_pieces(store: Store) -> None:
 
 @pytest.mark.minutes
 def test_more_events_than_a_query_of_postgresql_takes_numbers(server: PostgreSQL) -> None:
-    store = Store(server.new_database())
+    store = GridStore(server.new_database())
     check_fix(store, 66_000)
     store.close()
 
 
 @pytest.mark.slow
 def test_a_server_that_is_started_anew_is_waited_for(server: PostgreSQL, tmp_path: Path) -> None:
-    store = Store(server.new_database())
-    store.register(Where(name="here", batch="local", address=str(tmp_path / "here"), resources=2))
+    store = GridStore(server.new_database())
+    store.register(ClusterEntry(name="here", batch="local", address=str(tmp_path / "here"), resources=2))
     says = ClusterProperties(cluster="here", exec_file="echo >> runs; true", exec_directory=str(tmp_path))
     store.submit(Campaign(user="u", name="n", clusters=(says,)), [str(task) for task in range(12)], now=time.time())
     troubles: list[str] = []
@@ -109,7 +108,7 @@ def test_a_server_that_is_started_anew_is_waited_for(server: PostgreSQL, tmp_pat
         if len(troubles) == 2:
             server.start()
 
-    settings = Settings(finalize=False)
+    settings = GridSettings(finalize=False)
     run_campaigns(store, settings, cycle_seconds=0.05, until_idle=True, on_cycle=after, on_trouble=told)
     assert len(troubles) >= 2
     assert {task.state for task in store.tasks(1)} == {TaskState.TERMINATED}
@@ -119,21 +118,21 @@ def test_a_server_that_is_started_anew_is_waited_for(server: PostgreSQL, tmp_pat
 
 def test_a_server_that_was_never_there_is_not_waited_for(tmp_path: Path) -> None:
     with pytest.raises(StoreAway):
-        Store(f"postgresql://nobody@/nothing?host={tmp_path}")
+        GridStore(f"postgresql://nobody@/nothing?host={tmp_path}")
     assert issubclass(StoreAway, StoreError)
 
 
 def test_a_store_of_before_is_taken_over(tmp_path: Path) -> None:
     """Its tables had no groups and no outputs."""
     path = str(tmp_path / "grid.db")
-    store = Store(path)
+    store = GridStore(path)
     with store._database.writing() as connection:
         connection.execute(text('ALTER TABLE jobs DROP COLUMN "group"'))
         connection.execute(text("DROP TABLE outputs"))
         connection.execute(text("UPDATE grid SET value = '1' WHERE key = 'schema'"))
     store.close()
-    again = Store(path)
+    again = GridStore(path)
     assert again.jobs() == ()
     assert list(again.outputs(1)) == []
     again.close()
-    Store(path).close()
+    GridStore(path).close()

@@ -14,13 +14,13 @@ from batprotocol.campaigns.model import (
     Campaign,
     CampaignState,
     ClusterProperties,
-    JobState,
+    GridJobState,
+    GridSettings,
     KillReason,
-    Settings,
     TaskState,
     UserPriority,
 )
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 from batprotocol.errors import StoreError
 
 WITHOUT_ENGINE = True
@@ -28,19 +28,19 @@ WITHOUT_ENGINE = True
 SAYS = (ClusterProperties(cluster="a", exec_file="x"),)
 
 
-def submit(store: Store, tasks: int = 5, user: str = "alice") -> int:
-    store.register(Where(name="a"))
+def submit(store: GridStore, tasks: int = 5, user: str = "alice") -> int:
+    store.register(ClusterEntry(name="a"))
     campaign = Campaign(user=user, name="n", clusters=SAYS)
     return store.submit(campaign, [f"t{number} x" for number in range(tasks)], now=1.0, jdl='{"name":"n"}')
 
 
-def loop_of(store: Store, cluster: PaperCluster) -> Loop:
-    return Loop(store, [cluster], Settings(finalize=False), lambda: cluster.time)
+def loop_of(store: GridStore, cluster: PaperCluster) -> Loop:
+    return Loop(store, [cluster], GridSettings(finalize=False), lambda: cluster.time)
 
 
-def test_a_campaign_without_a_name_is_called_by_its_number(store: Store) -> None:
+def test_a_campaign_without_a_name_is_called_by_its_number(store: GridStore) -> None:
     """Its expected number may be wrong: other campaigns were submitted meanwhile."""
-    store.register(Where(name="a"))
+    store.register(ClusterEntry(name="a"))
     given = [("", 0), ("1", 1), ("7", 7), ("1", 0), ("0", 0), ("n", 4)]
     for name, expected in given:
         store.submit(Campaign(id=expected, user="u", name=name, clusters=SAYS), ["x"], now=1.0, jdl="{}")
@@ -48,7 +48,7 @@ def test_a_campaign_without_a_name_is_called_by_its_number(store: Store) -> None
     assert called == ["1", "2", "3", "1", "0", "n"]
 
 
-def test_what_is_submitted_is_there(store: Store) -> None:
+def test_what_is_submitted_is_there(store: GridStore) -> None:
     number = submit(store)
     status = store.campaign(number)
     assert status is not None
@@ -76,7 +76,7 @@ def test_what_is_submitted_is_there(store: Store) -> None:
         (lambda store: store.enable("b", False), "there is no cluster b"),
     ],
 )
-def test_what_is_refused_changes_nothing(store: Store, ask: Callable[[Store], object], reason: str) -> None:
+def test_what_is_refused_changes_nothing(store: GridStore, ask: Callable[[GridStore], object], reason: str) -> None:
     number = submit(store)
     before = (store.campaign(number), store.tasks(number), store.clusters())
     with pytest.raises(StoreError, match=reason.replace("(", r"\(")):
@@ -84,7 +84,7 @@ def test_what_is_refused_changes_nothing(store: Store, ask: Callable[[Store], ob
     assert (store.campaign(number), store.tasks(number), store.clusters()) == before
 
 
-def test_a_paused_campaign_gets_nothing(store: Store) -> None:
+def test_a_paused_campaign_gets_nothing(store: GridStore) -> None:
     number, cluster = submit(store), PaperCluster("a", 2)
     store.pause(number, "alice")
     assert loop_of(store, cluster).cycle().launched == ()
@@ -92,7 +92,7 @@ def test_a_paused_campaign_gets_nothing(store: Store) -> None:
     assert len(loop_of(store, cluster).cycle().launched) == 2
 
 
-def test_a_cancelled_campaign_ends(store: Store) -> None:
+def test_a_cancelled_campaign_ends(store: GridStore) -> None:
     number, cluster = submit(store), PaperCluster("a", 2)
     loop = loop_of(store, cluster)
     loop.cycle()
@@ -104,21 +104,21 @@ def test_a_cancelled_campaign_ends(store: Store) -> None:
     for _ in range(3):
         cluster.time += 5.0
         loop.cycle()
-    assert {job.state for job in store.jobs(number)} == {JobState.EVENT}
+    assert {job.state for job in store.jobs(number)} == {GridJobState.EVENT}
     assert {task.state for task in store.tasks(number)} == {TaskState.CANCELLED}
     assert cluster.look().jobs == ()
     store.purge(number, "alice")
     assert (store.campaign(number), store.jobs(number), store.tasks(number)) == (None, (), ())
 
 
-def test_numbers_are_never_given_again(store: Store) -> None:
+def test_numbers_are_never_given_again(store: GridStore) -> None:
     first = submit(store)
     store.cancel(first, "alice")
     store.purge(first, "alice")
     assert submit(store) == first + 1
 
 
-def test_what_failed_is_fixed_and_done_again(store: Store) -> None:
+def test_what_failed_is_fixed_and_done_again(store: GridStore) -> None:
     number, cluster = submit(store, tasks=2), PaperCluster("a", 4)
     loop = loop_of(store, cluster)
     for _ in range(3):
@@ -141,10 +141,10 @@ def test_what_failed_is_fixed_and_done_again(store: Store) -> None:
     assert len(store.events(number, closed=True)) == 4
 
 
-def test_clusters_and_preferences(store: Store) -> None:
-    first = store.register(Where(name="a", batch="local", address="/a", resources=4))
-    assert store.register(Where(name="b", batch="dask", address="tcp://h:1", power=2.0)).id == 2
-    assert store.register(Where(name="a", batch="local", address="/b")).id == first.id
+def test_clusters_and_preferences(store: GridStore) -> None:
+    first = store.register(ClusterEntry(name="a", batch="local", address="/a", resources=4))
+    assert store.register(ClusterEntry(name="b", batch="dask", address="tcp://h:1", power=2.0)).id == 2
+    assert store.register(ClusterEntry(name="a", batch="local", address="/b")).id == first.id
     store.enable("b", False)
     assert [(each.name, each.address, each.enabled) for each in store.clusters()] == [
         ("a", "/b", True),
@@ -157,8 +157,8 @@ def test_clusters_and_preferences(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_one_loop_at_a_time(store: Store, store_url: str) -> None:
-    other = Store(store_url)
+def test_one_loop_at_a_time(store: GridStore, store_url: str) -> None:
+    other = GridStore(store_url)
     with store.only_loop(), pytest.raises(StoreError, match="another loop runs its campaigns"), other.only_loop():
         pass
     with other.only_loop():
@@ -167,7 +167,7 @@ def test_one_loop_at_a_time(store: Store, store_url: str) -> None:
 
 
 @pytest.mark.slow
-def test_users_and_the_loop_at_the_same_time(store: Store, store_url: str) -> None:
+def test_users_and_the_loop_at_the_same_time(store: GridStore, store_url: str) -> None:
     """Campaigns are submitted, paused and cancelled while the loop runs; all numbers are right in the end."""
     submit(store, tasks=30)
     cluster = PaperCluster("a", 3)
@@ -175,7 +175,7 @@ def test_users_and_the_loop_at_the_same_time(store: Store, store_url: str) -> No
     troubles: list[BaseException] = []
 
     def use(user: str) -> None:
-        own = Store(store_url)
+        own = GridStore(store_url)
         try:
             for _ in range(4):
                 number = submit(own, tasks=10, user=user)
@@ -216,4 +216,4 @@ def test_what_is_no_store(tmp_path: Path) -> None:
         ("postgresql://x@/x?host=/nowhere", "connection .*failed|connection is bad"),
     ):
         with pytest.raises(StoreError, match=reason):
-            Store(url)
+            GridStore(url)

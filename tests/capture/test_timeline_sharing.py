@@ -33,7 +33,7 @@ from batprotocol.recordings.timeline.sharing import Rows, rectangles, rows_of, s
 from batprotocol.results import write_allocations
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.workloads.requests import Offer, read_request
-from batprotocol.workloads.requests.lives import rerun_id, submitted_id
+from batprotocol.workloads.requests.usage import rerun_id, submitted_id
 
 WITHOUT_ENGINE = True
 

@@ -12,7 +12,7 @@ from old_runs import TextRun, text_run
 from support import ROOT
 
 from batprotocol.errors import PeerGone
-from batprotocol.legacy.unix import Line
+from batprotocol.legacy.text.runtime import UnixLine
 from batprotocol.simulator import read_workload
 
 WITHOUT_ENGINE = True
@@ -28,7 +28,7 @@ def batsim(run: TextRun, path: str) -> threading.Thread:
     """A Batsim that says what it said, whatever it hears."""
 
     def speak() -> None:
-        line = Line(path, listens=True, timeout=20)
+        line = UnixLine(path, listens=True, timeout=20)
         for said in run.said("batsim"):
             line.exchange(said)
         line.close()
@@ -42,7 +42,7 @@ def scheduler(path: str, version: int) -> threading.Thread:
     """A scheduler of old that executes each job on machine 0 as soon as it is submitted."""
 
     def speak() -> None:
-        line = Line(path, listens=False, timeout=20)
+        line = UnixLine(path, listens=False, timeout=20)
         while True:
             try:
                 received = line.receive()

@@ -23,7 +23,7 @@ from support import ROOT
 from batprotocol import Message, RuleViolation
 from batprotocol.edc import Scheduler, rehearse, run, serve
 from batprotocol.edc.moments import Moment, moment_of, note_event
-from batprotocol.legacy.playing import Judged
+from batprotocol.legacy.bridge import CheckedScheduler
 from batprotocol.model import DelayProfile, JobSubmittedEvent
 from batprotocol.simulator import Platform, StaticJob, Workload, simulate
 from batprotocol.testing.conformance import NonConformance, check
@@ -74,7 +74,7 @@ def rehearsed(scheduler: Scheduler) -> None:
 
 
 def behind_a_bridge(scheduler: Scheduler) -> None:
-    judged = Judged(scheduler)
+    judged = CheckedScheduler(scheduler)
     judged.hello("")
     for message in begins(), submitted(1.0):
         judged.answer(message)

@@ -17,7 +17,7 @@ from batprotocol.simulator import Platform, described_platform, platform_xml, re
 from batprotocol.sites.logs import Attempt, LoggedJob
 from batprotocol.sites.logs.platforms import SiteHost, platform_lines, read_hosts, smallest_hosts
 from batprotocol.sites.logs.surveys import survey_of
-from batprotocol.workloads.machines import natural_order
+from batprotocol.workloads.platform import natural_order
 from batprotocol.workloads.requests import expanded_names, folded_names
 
 WITHOUT_ENGINE = True

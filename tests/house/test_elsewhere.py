@@ -32,7 +32,7 @@ print(len(names))
 # Dask for Linux needs the module `resource`, and mcp for Linux `fcntl`, which those for Windows do not.
 WITHOUT = {
     "windows": (
-        "batprotocol.campaigns.managers.dask_remote",
+        "batprotocol.campaigns.managers._dask_worker",
         "batprotocol.cli.mcp_server.requests",
         "batprotocol.cli.mcp_server.server",
     ),

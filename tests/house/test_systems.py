@@ -15,9 +15,9 @@ import pytest
 from batprotocol._util.engines import Child
 from batprotocol._util.systems import kill_with_children, lacking, refusal
 from batprotocol.campaigns.managers.local import LocalProcesses
-from batprotocol.campaigns.store.engine import Database
+from batprotocol.campaigns.store._engine import Database
 from batprotocol.errors import ClusterError, InputError, ProtocolError, StoreError, SystemLacks
-from batprotocol.legacy.unix import Line
+from batprotocol.legacy.text.runtime import UnixLine
 from batprotocol.sites.slurm.client import SlurmRest
 
 WITHOUT_ENGINE = True
@@ -37,8 +37,18 @@ def loop(folder: Path) -> None:
         ("os.pidfd_open", lambda folder: LocalProcesses("c", folder / "c"), ClusterError, "clusters on this machine"),
         ("fcntl.flock", lambda folder: LocalProcesses("c", folder / "c"), ClusterError, "clusters on this machine"),
         ("fcntl.flock", loop, StoreError, "grid.db: loops on a file of SQLite need fcntl.flock"),
-        ("socket.AF_UNIX", lambda folder: Line(f"{folder}/s", listens=True), SystemLacks, "the protocol of text"),
-        ("socket.AF_UNIX", lambda folder: Line(f"{folder}/s", listens=False), SystemLacks, "the protocol of text"),
+        (
+            "socket.AF_UNIX",
+            lambda folder: UnixLine(f"{folder}/s", listens=True),
+            SystemLacks,
+            "the protocol of text",
+        ),
+        (
+            "socket.AF_UNIX",
+            lambda folder: UnixLine(f"{folder}/s", listens=False),
+            SystemLacks,
+            "the protocol of text",
+        ),
         ("socket.AF_UNIX", lambda folder: SlurmRest(f"unix:{folder}/s"), InputError, "addresses with unix: need"),
     ],
 )

@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 from batprotocol.errors import InputError
 from batprotocol.gym import Backfill, Batch, Electric, Environment, Hosts, Log, Policies, Power, VectorEnvironment
 from batprotocol.workloads.electricity import Trace
-from batprotocol.workloads.outages import Exponential, FailureModel, Fixed
+from batprotocol.workloads.host_events import Exponential, FailureModel, Fixed
 
 WITHOUT_ENGINE = True
 

@@ -18,8 +18,7 @@ from batprotocol.gym import Backfill, Batch, Hosts, Log, Policies, Power, Vector
 from batprotocol.gym.worlds.failing import Failing
 from batprotocol.model import FinalJobState
 from batprotocol.model.hosts import parse_hosts
-from batprotocol.workloads.host_events import HostEvent, HostStates, read_host_event
-from batprotocol.workloads.outages import Exponential, FailureModel, Fixed
+from batprotocol.workloads.host_events import Exponential, FailureModel, Fixed, HostEvent, HostStates, read_host_event
 
 WITHOUT_ENGINE = True
 

@@ -20,9 +20,8 @@ from fcfs import FCFS
 from killer import Killer
 
 from batprotocol import model
-from batprotocol.legacy.bridge import AgedBatsim, AgedScheduler, NewBatsim, drive
-from batprotocol.legacy.playing import Judged
-from batprotocol.legacy.translate import Report
+from batprotocol.legacy.bridge import AgedBatsim, AgedScheduler, CheckedScheduler, NewBatsim, drive
+from batprotocol.legacy.translate import TranslationReport
 from batprotocol.legacy.translate.ages import AgeTranslation
 from batprotocol.model import Message, OneShot, Periodic, TimeUnit
 from batprotocol.schemas import AGES, TODAY, Codec, age
@@ -34,10 +33,10 @@ WITHOUT_ENGINE = True
 BRIDGED = ("2023-07-18", "2023-07-20", "2024-10")
 
 
-def bridged(scheduler: Any, name: str, format: str = "binary") -> tuple[Result, list[Report]]:
+def bridged(scheduler: Any, name: str, format: str = "binary") -> tuple[Result, list[TranslationReport]]:
     """The example, with a Batsim that speaks as in another age, and a scheduler of today behind a bridge."""
     with AgedBatsim("tcp://127.0.0.1:*", age(name), format, timeout=LIMIT) as batsim:
-        beside = Beside(lambda: drive(batsim, Judged(scheduler)))
+        beside = Beside(lambda: drive(batsim, CheckedScheduler(scheduler)))
         with AgedScheduler(batsim.endpoint, age(name), timeout=LIMIT) as other:
             result = simulate(EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, other)
         beside.end()
@@ -72,7 +71,7 @@ def test_a_scheduler_of_another_age_serves_a_batsim_of_today() -> None:
         AgedScheduler(old.endpoint, age("2024-10"), timeout=LIMIT) as edc,
         connect(new.endpoint, timeout=LIMIT) as batsim,
     ):
-        ends = [Beside(lambda: drive(old, Judged(FCFS()))), Beside(lambda: drive(new, edc))]
+        ends = [Beside(lambda: drive(old, CheckedScheduler(FCFS()))), Beside(lambda: drive(new, edc))]
         result = simulate(EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, batsim)
         for end in ends:
             end.end()

@@ -29,6 +29,7 @@ from batprotocol.legacy import JobStore, decode, encode
 from batprotocol.legacy import text_events as t
 from batprotocol.legacy.bridge import (
     Batsim,
+    CheckedScheduler,
     Component,
     NewBatsim,
     OldBatsim,
@@ -37,8 +38,7 @@ from batprotocol.legacy.bridge import (
     TextScheduler,
     drive,
 )
-from batprotocol.legacy.playing import Judged
-from batprotocol.legacy.unix import Line
+from batprotocol.legacy.text.runtime import UnixLine
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
@@ -69,7 +69,7 @@ def expected() -> list[tuple[str, float, float]]:
 def test_today_s_scheduler_with_an_old_batsim(version: str, expected: object) -> None:
     """The old Batsim is the embedded simulator behind the other half of the bridge."""
     with OldBatsim("tcp://127.0.0.1:*", version, timeout=LIMIT) as old:
-        beside = Beside(lambda: drive(old, Judged(FCFS())))
+        beside = Beside(lambda: drive(old, CheckedScheduler(FCFS())))
         with OldScheduler(old.endpoint, version, timeout=LIMIT) as scheduler:
             result = simulate(EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, scheduler)
         beside.end()
@@ -124,7 +124,7 @@ def test_a_scheduler_of_each_age_with_a_batsim_of_each(batsim_s: str, scheduler_
         left, bridge = pair(stack, batsim_s, tmp_path / "one", JobStore({}, "b"))
         # What is to its right: FCFS as a scheduler of that age.
         right, far = pair(stack, scheduler_s, tmp_path / "other", JobStore({}, "s"))
-        ends = [(bridge, right), (far, Judged(FCFS()))]
+        ends = [(bridge, right), (far, CheckedScheduler(FCFS()))]
         beside = [Beside(lambda end=end: drive(*end)) for end in ends]  # type: ignore[misc]
         result = simulate(Platform.homogeneous(4), SMALL, left)
         for each in beside:
@@ -135,7 +135,7 @@ def test_a_scheduler_of_each_age_with_a_batsim_of_each(batsim_s: str, scheduler_
 def test_text_over_a_unix_socket(tmp_path: Path, expected: object) -> None:
     path, store = str(tmp_path / "bat_socket"), JobStore({}, "default")
     with TextScheduler(path, store, timeout=LIMIT) as scheduler, TextBatsim(path, store, timeout=LIMIT) as batsim:
-        beside = Beside(lambda: drive(batsim, Judged(FCFS())))
+        beside = Beside(lambda: drive(batsim, CheckedScheduler(FCFS())))
         result = simulate(EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, scheduler)
         beside.end()
     assert schedule(result) == expected
@@ -148,7 +148,7 @@ def test_a_scheduler_of_old_in_text_of_its_own(tmp_path: Path) -> None:
     seen: list[t.Event] = []
 
     def one_by_one() -> None:
-        line = Line(path, listens=False, timeout=LIMIT)
+        line = UnixLine(path, listens=False, timeout=LIMIT)
         queue: list[str] = []
         busy = False
         while True:
@@ -245,7 +245,7 @@ def test_batsim_is_told_to_stop_when_the_scheduler_fails(
 
 def test_a_batsim_that_vanishes_is_told() -> None:
     with NewBatsim("tcp://127.0.0.1:*", timeout=LIMIT) as batsim:
-        beside = Beside(lambda: drive(batsim, Judged(FCFS())))
+        beside = Beside(lambda: drive(batsim, CheckedScheduler(FCFS())))
         context = zmq.Context()
         socket = context.socket(zmq.REQ)
         socket.linger = 0
@@ -262,7 +262,7 @@ def test_a_batsim_that_vanishes_is_told() -> None:
 @pytest.mark.parametrize("said", [b"nonsense", b"[]", NOTHING])
 def test_an_old_batsim_that_says_nonsense_first_is_told(said: bytes) -> None:
     with OldBatsim("tcp://127.0.0.1:*", "4.2", timeout=LIMIT) as batsim:
-        beside = Beside(lambda: drive(batsim, Judged(FCFS())))
+        beside = Beside(lambda: drive(batsim, CheckedScheduler(FCFS())))
         context = zmq.Context()
         socket = context.socket(zmq.REQ)
         socket.linger = 0
@@ -276,7 +276,7 @@ def test_an_old_batsim_that_says_nonsense_first_is_told(said: bytes) -> None:
 
 def test_a_text_scheduler_that_answers_twice_is_told(tmp_path: Path) -> None:
     path = str(tmp_path / "bat_socket")
-    one, other = Line(path, listens=True, timeout=LIMIT), Line(path, listens=False, timeout=LIMIT)
+    one, other = UnixLine(path, listens=True, timeout=LIMIT), UnixLine(path, listens=False, timeout=LIMIT)
     beside = Beside(lambda: (other.receive(), other.send(b"first"), other.send(b"second")))
     assert one.exchange(b"x") == b"first"
     beside.end()
@@ -306,7 +306,7 @@ def answer_twice(socket: zmq.Socket[bytes]) -> None:
 
 def test_a_text_peer_that_says_it_has_4_gib_is_told_at_once(tmp_path: Path) -> None:
     path = str(tmp_path / "bat_socket")
-    one, other = Line(path, listens=True, timeout=LIMIT), Line(path, listens=False, timeout=LIMIT)
+    one, other = UnixLine(path, listens=True, timeout=LIMIT), UnixLine(path, listens=False, timeout=LIMIT)
     beside = Beside(lambda: other.send(b"x"))
     assert one.receive() == b"x"
     beside.end()
@@ -319,7 +319,7 @@ def test_a_text_peer_that_says_it_has_4_gib_is_told_at_once(tmp_path: Path) -> N
         one.receive()
     one.close()
     with pytest.raises(PeerSilent):
-        Line(path, listens=False, timeout=0.3).receive()
+        UnixLine(path, listens=False, timeout=0.3).receive()
 
 
 # The commands

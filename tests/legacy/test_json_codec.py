@@ -17,7 +17,7 @@ from old_strategies import json_events, json_messages
 from batprotocol import BuilderError, DecodeError, EncodeError
 from batprotocol.legacy import Job, JobProfile, MessageBuilder, Resource, decode, encode
 from batprotocol.legacy import json_events as e
-from batprotocol.legacy.json.versions import EVENTS, VERSIONS, EventRow, version_of
+from batprotocol.legacy.json.events import EVENTS, VERSIONS, EventVersions, version_of
 from batprotocol.model import (
     DelayProfile,
     HomogeneousParallelTaskGenerationStrategy,
@@ -78,7 +78,7 @@ def test_recorded_messages_hold_what_their_version_knows_but_for_what_users_add(
 @pytest.mark.parametrize(("row", "version"), EACH_EVENT)
 @settings(max_examples=4)
 @given(data=st.data())
-def test_each_event_of_each_version_makes_the_round_trip(row: EventRow, version: str, data: st.DataObject) -> None:
+def test_each_event_of_each_version_makes_the_round_trip(row: EventVersions, version: str, data: st.DataObject) -> None:
     event = data.draw(json_events(row, version_of(version)))
     message = e.Message(event.timestamp, (event,))
     assert decode(encode(message, version), version) == message

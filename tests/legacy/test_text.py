@@ -18,8 +18,7 @@ from old_strategies import text_events, text_messages
 from batprotocol import DecodeError, EncodeError
 from batprotocol.legacy import decode, encode
 from batprotocol.legacy import text_events as t
-from batprotocol.legacy.text.framing import Stream, decode_frame, encode_frame
-from batprotocol.legacy.text.stamps import STAMPS, Stamp
+from batprotocol.legacy.text.wire import STAMPS, FrameStream, Stamp, decode_frame, encode_frame
 
 WITHOUT_ENGINE = True
 MUTATIONS = int(os.environ.get("TEXT_MUTATIONS", "2000"))
@@ -91,7 +90,7 @@ def test_each_stamp_of_each_version_makes_the_round_trip(stamp: Stamp, data: st.
 @settings(max_examples=30)
 @given(st.lists(text_messages(), min_size=1, max_size=4), st.lists(st.integers(1, 40), min_size=1))
 def test_a_stream_is_cut_into_its_messages_however_it_comes(messages: list[t.Message], sizes: list[int]) -> None:
-    data, stream, found, place = b"".join(map(encode_frame, messages)), Stream(), [], 0
+    data, stream, found, place = b"".join(map(encode_frame, messages)), FrameStream(), [], 0
     while place < len(data):
         size = sizes[place % len(sizes)]
         found += [decode(each, "text") for each in stream.feed(data[place : place + size])]
@@ -174,7 +173,7 @@ def test_what_is_odd_is_read_as_batsim_reads_it(data: bytes, version: str, as_ba
 @pytest.mark.parametrize("size", [2**32 - 1, 2**31, 2**28 + 1])
 def test_a_size_that_no_message_has_is_refused_at_once(size: int) -> None:
     with pytest.raises(DecodeError, match="its size says"):
-        list(Stream().feed(struct.pack("=I", size)))
+        list(FrameStream().feed(struct.pack("=I", size)))
     with pytest.raises(DecodeError, match="its size says"):
         decode_frame(struct.pack("=I", size) + b"3:1|1:N")
 

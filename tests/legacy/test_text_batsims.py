@@ -26,11 +26,10 @@ from fcfs import FCFS
 from batprotocol import DecodeError, PeerGone
 from batprotocol.edc import Scheduler
 from batprotocol.legacy import JobStore, decode, encode
-from batprotocol.legacy.bridge import TextBatsim, TextScheduler, drive
+from batprotocol.legacy.bridge import CheckedScheduler, TextBatsim, TextScheduler, drive
 from batprotocol.legacy.conversation import Conversation, check
-from batprotocol.legacy.playing import Judged
 from batprotocol.legacy.store import store_of_workload
-from batprotocol.legacy.unix import Line
+from batprotocol.legacy.text.runtime import UnixLine
 from batprotocol.model import SimulationEndsEvent
 from batprotocol.simulator import Result, read_platform, read_workload, simulate
 
@@ -142,7 +141,7 @@ class Recorded:
         self._thread.start()
 
     def _speak(self) -> None:
-        line = Line(self._path, listens=True, timeout=LIMIT)
+        line = UnixLine(self._path, listens=True, timeout=LIMIT)
         for said in self._said:
             self.heard.append(line.exchange(said))
         line.close()
@@ -161,7 +160,7 @@ def test_recorded_batsims_drive_schedulers_of_today_to_the_end(
     said = []
     recorded = Recorded(run, path)
     with TextBatsim(path, store_of(run, tmp_path), run.version, timeout=LIMIT) as batsim:
-        drive(batsim, Judged(scheduler()), lambda message, reply: said.append(message))
+        drive(batsim, CheckedScheduler(scheduler()), lambda message, reply: said.append(message))
     recorded.end()
     assert isinstance(said[-1].events[-1], SimulationEndsEvent)
     for reply in recorded.heard:  # its own version, six digits, no event before the clock
@@ -177,7 +176,7 @@ def test_a_batsim_that_dies_with_jobs_to_do_is_gone(name: str, tmp_path: Path) -
     messages = [("batsim", data) for data in run.said("batsim")[: first + 1]]
     recorded = Recorded(run._replace(messages=tuple(messages)), path)
     with TextBatsim(path, store_of(run, tmp_path), run.version, timeout=LIMIT) as batsim, pytest.raises(PeerGone):
-        drive(batsim, Judged(FCFS()))
+        drive(batsim, CheckedScheduler(FCFS()))
     recorded.end()
 
 
@@ -190,7 +189,7 @@ def played(run: TextRun, folder: Path) -> tuple[Result, list[bytes]]:
     path = str(folder / "socket")
 
     def speak() -> None:
-        line = Line(path, listens=False, timeout=LIMIT)
+        line = UnixLine(path, listens=False, timeout=LIMIT)
         with suppress(PeerGone):
             for reply in run.said("edc"):
                 heard.append(line.receive())

@@ -10,9 +10,10 @@ import pytest
 from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.errors import InputError
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.workloads.host_events import Window, read_host_event
-from batprotocol.workloads.outages import (
+from batprotocol.workloads.host_events import (
+    Window,
     planned_windows,
+    read_host_event,
     read_host_events,
     read_windows,
     repeated_windows,

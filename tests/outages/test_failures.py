@@ -16,12 +16,14 @@ from scipy import stats
 from batprotocol._util.durations import parse_duration
 from batprotocol.errors import InputError
 from batprotocol.workloads import described_platform, read_external_events
-from batprotocol.workloads.host_events import HostChange, HostEvent, HostStates
-from batprotocol.workloads.outages import (
+from batprotocol.workloads.host_events import (
     FAILURE_PRESETS,
     Exponential,
     FailureModel,
     Fixed,
+    HostChange,
+    HostEvent,
+    HostStates,
     Law,
     Lognormal,
     Weibull,
@@ -31,7 +33,7 @@ from batprotocol.workloads.outages import (
     parse_law,
     write_host_events,
 )
-from batprotocol.workloads.outages.streams import RandomStream
+from batprotocol.workloads.host_events.failures import RandomStream
 
 WITHOUT_ENGINE = True
 HOUR, DAY = 3600.0, 86400.0

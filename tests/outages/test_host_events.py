@@ -22,7 +22,7 @@ from batprotocol.workloads.host_events import (
     host_event_schema,
     read_host_event,
 )
-from batprotocol.workloads.host_events.keys import EVENT_KEYS, FLAGS, STATES, WINDOW_KEYS
+from batprotocol.workloads.host_events.events import EVENT_KEYS, FLAGS, STATES, WINDOW_KEYS
 
 WITHOUT_ENGINE = True
 SCHEMA = jsonschema.Draft202012Validator(host_event_schema())

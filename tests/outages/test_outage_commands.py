@@ -9,8 +9,17 @@ import jsonschema
 import pytest
 from commands import run_here
 
-from batprotocol.workloads.host_events import HostStates, Window, host_event_schema, read_host_event
-from batprotocol.workloads.outages import FAILURE_PRESETS, FailureModel, Fixed, Weibull, drawn_failures
+from batprotocol.workloads.host_events import (
+    FAILURE_PRESETS,
+    FailureModel,
+    Fixed,
+    HostStates,
+    Weibull,
+    Window,
+    drawn_failures,
+    host_event_schema,
+    read_host_event,
+)
 
 WITHOUT_ENGINE = True
 SCHEMA = jsonschema.Draft202012Validator(host_event_schema())

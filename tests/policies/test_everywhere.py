@@ -16,8 +16,7 @@ from test_sites import HOSTS, RULES, jobs_of, with_modes, without_partitions
 from batprotocol.edc import run
 from batprotocol.edc.commands.scheduler import as_file
 from batprotocol.edc.embedded import options
-from batprotocol.legacy.bridge import OldBatsim, OldScheduler, drive
-from batprotocol.legacy.playing import Judged
+from batprotocol.legacy.bridge import CheckedScheduler, OldBatsim, OldScheduler, drive
 from batprotocol.legacy.translate import Options
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies import Policy, SiteRules, named
@@ -221,7 +220,7 @@ def test_in_the_library_jobs_share_hosts_as_in_process(tmp_path: Path) -> None:
 def test_through_bridges_jobs_share_hosts_as_in_process(kind: str) -> None:
     """The embedded Batsim speaks as Batsim 4.2, whose events a bridge translates for the policy."""
     with OldBatsim("tcp://127.0.0.1:*", "4.2", timeout=LIMIT) as old:
-        bridge = Beside(lambda: drive(old, Judged(site_policy(kind))))
+        bridge = Beside(lambda: drive(old, CheckedScheduler(site_policy(kind))))
         dynamic = site_policy(kind).features.dynamic_registration
         settings = Options(dynamic=dynamic, forward_profiles=True, sharing=True)
         with OldScheduler(old.endpoint, "4.2", settings, timeout=LIMIT) as component:

@@ -12,7 +12,7 @@ from work import lines_of
 from batprotocol.model import DelayProfile
 from batprotocol.policies import daly, named
 from batprotocol.simulator import ExternalEventList, Platform, StaticJob, Workload, simulate
-from batprotocol.workloads.outages import FailureModel, Fixed, Weibull, drawn_failures
+from batprotocol.workloads.host_events import FailureModel, Fixed, Weibull, drawn_failures
 
 WITHOUT_ENGINE = True
 DAY, WEEK = 86400.0, 604800.0

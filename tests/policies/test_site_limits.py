@@ -16,7 +16,7 @@ from batprotocol.policies.site.choosing import Chooser
 from batprotocol.policies.site.pool import Pool
 from batprotocol.simulator import JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.workloads.requests import read_request
-from batprotocol.workloads.requests.offer import read_offer
+from batprotocol.workloads.requests.offers import read_offer
 
 WITHOUT_ENGINE = True
 

@@ -31,8 +31,8 @@ from batprotocol.policies.site.preempting import Preempting
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.site.timeline import Timeline
 from batprotocol.workloads.requests import read_offer, read_request
-from batprotocol.workloads.requests.features import matches
-from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.notation import matches
+from batprotocol.workloads.requests.offers import needs_of
 
 WITHOUT_ENGINE = True
 HORIZON = 24

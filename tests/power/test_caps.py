@@ -9,7 +9,7 @@ import pytest
 
 from batprotocol.errors import InputError
 from batprotocol.workloads.electricity import parse_power
-from batprotocol.workloads.power_traces import cap_named
+from batprotocol.workloads.electricity.tables import cap_named
 
 WITHOUT_ENGINE = True
 

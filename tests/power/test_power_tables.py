@@ -16,7 +16,7 @@ from support import SHARED
 from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.errors import InputError
 from batprotocol.workloads.electricity import Trace, parse_unit, read_table
-from batprotocol.workloads.power_traces import trace_named
+from batprotocol.workloads.electricity.tables import trace_named
 
 WITHOUT_ENGINE = True
 

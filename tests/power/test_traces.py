@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
 from batprotocol.workloads.electricity import CARBON, JOULES_PER_KWH, PRICE, Kind, Trace, consumption_of, daily_trace
-from batprotocol.workloads.electricity.events import PowerEvent, power_events, read_power_event
+from batprotocol.workloads.electricity.trace import PowerEvent, power_events, read_power_event
 
 WITHOUT_ENGINE = True
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.workloads.requests import Dependencies, check_requests, read_request
-from batprotocol.workloads.requests.circles import circle_through, circles_among
+from batprotocol.workloads.requests.dependencies import circle_through, circles_among
 
 WITHOUT_ENGINE = True
 

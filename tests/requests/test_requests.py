@@ -26,10 +26,9 @@ from batprotocol.workloads.requests import (
     read_request,
     request_schema,
 )
-from batprotocol.workloads.requests.amounts import parse_gres, parse_memory, parse_moment
-from batprotocol.workloads.requests.features import matches, parse_constraint
-from batprotocol.workloads.requests.fitting import needs_of
-from batprotocol.workloads.requests.keys import HOST_KEYS, JOB_KEYS
+from batprotocol.workloads.requests.notation import matches, parse_constraint, parse_gres, parse_memory, parse_moment
+from batprotocol.workloads.requests.offers import needs_of
+from batprotocol.workloads.requests.vocabulary import HOST_KEYS, JOB_KEYS
 
 WITHOUT_ENGINE = True
 

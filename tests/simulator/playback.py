@@ -25,11 +25,10 @@ from batprotocol.model import Doubles, Message
 from batprotocol.results import Observer
 from batprotocol.simulator.batsim.simulator import Simulator
 from batprotocol.wire import FORMATS, frames
-from batprotocol.workloads.event_lists import read_external_events
+from batprotocol.workloads.events import read_external_events
 from batprotocol.workloads.platform_files import read_platform
-from batprotocol.workloads.traces import read_traces
 from batprotocol.workloads.workload import Usage
-from batprotocol.workloads.workload_files import read_workload_json
+from batprotocol.workloads.workload_files import read_traces, read_workload_json
 
 RUNS = SHARED / "runs"
 CLOSE = 1e-9

@@ -13,7 +13,7 @@ from batprotocol.errors import InputError
 from batprotocol.model import TraceReplayProfile, TraceType
 from batprotocol.testing import simulations
 from batprotocol.workloads import ExternalEventList, Usage, read_external_events, read_traces, read_workload
-from batprotocol.workloads.unstable import unstable_sorted
+from batprotocol.workloads.events import unstable_sorted
 
 WITHOUT_ENGINE = True
 

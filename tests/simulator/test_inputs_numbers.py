@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.workloads.json_stream import JsonStream
-from batprotocol.workloads.quick_floats import quick_float
+from batprotocol.workloads._json_stream import JsonStream, quick_float
 
 WITHOUT_ENGINE = True
 

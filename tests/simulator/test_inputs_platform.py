@@ -11,7 +11,6 @@ import pickle
 from pathlib import Path
 
 import pytest
-from batprotocol.workloads.platform_xml import read_platform_description
 from documents import Sketch, sketches
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +28,8 @@ from batprotocol.workloads import (
     Watts,
     read_platform,
 )
-from batprotocol.workloads.machines import HOST_LIMIT, made_platform, natural_order
+from batprotocol.workloads.platform import HOST_LIMIT, made_platform, natural_order
+from batprotocol.workloads.platform_files import read_platform_description
 
 WITHOUT_ENGINE = True
 

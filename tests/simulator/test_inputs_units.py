@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from batprotocol.errors import InputError
-from batprotocol.workloads.units import parse_bandwidth, parse_speed, parse_time
+from batprotocol.workloads.simgrid import parse_bandwidth, parse_speed, parse_time
 
 WITHOUT_ENGINE = True
 

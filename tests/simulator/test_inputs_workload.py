@@ -38,9 +38,9 @@ from batprotocol.workloads import (
     WorkloadProfile,
     read_workload,
 )
-from batprotocol.workloads import json_stream as json_stream_module
-from batprotocol.workloads.compact_json import compact_json
-from batprotocol.workloads.json_stream import JsonStream
+from batprotocol.workloads import _json_stream as json_stream_module
+from batprotocol.workloads._json_stream import JsonStream
+from batprotocol.workloads.workload_files import compact_json
 
 WITHOUT_ENGINE = True
 

@@ -18,7 +18,9 @@ from batprotocol.errors import InputError
 from batprotocol.policies import Policy
 from batprotocol.simulator import Result, Workload, read_workload, simulate
 from batprotocol.testing import simulations
-from batprotocol.workloads import EXAMPLE_PLATFORM, job_file, json_stream
+from batprotocol.workloads import EXAMPLE_PLATFORM
+from batprotocol.workloads import _json_stream as json_stream
+from batprotocol.workloads import columns as job_file
 
 WITHOUT_ENGINE = True
 

@@ -42,9 +42,17 @@ from batprotocol.simulator import (
 )
 from batprotocol.studies.comparing import compare
 from batprotocol.studies.comparing.schedules import Schedule
-from batprotocol.workloads.event_lists import written_event
-from batprotocol.workloads.host_events import HostChange, HostEvent, HostStates, Window
-from batprotocol.workloads.outages import Exponential, FailureModel, Fixed, drawn_failures
+from batprotocol.workloads.events import written_event
+from batprotocol.workloads.host_events import (
+    Exponential,
+    FailureModel,
+    Fixed,
+    HostChange,
+    HostEvent,
+    HostStates,
+    Window,
+    drawn_failures,
+)
 from batprotocol.workloads.requests import Attempt
 
 WITHOUT_ENGINE = True

@@ -8,9 +8,8 @@ import itertools
 from support import DATA
 
 from batprotocol.errors import InputError
-from batprotocol.workloads.elements import ELEMENTS as ELEMENT_KINDS
-from batprotocol.workloads.elements import SYNONYMS
-from batprotocol.workloads.xml import Element, read_elements
+from batprotocol.workloads._xml import ELEMENTS as ELEMENT_KINDS
+from batprotocol.workloads._xml import SYNONYMS, Element, read_elements
 
 WITHOUT_ENGINE = True
 

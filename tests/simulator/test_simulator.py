@@ -107,9 +107,8 @@ def test_hosts_are_idle_again_if_that_is_corrected() -> None:
 
 
 def test_writing_to_a_storage_takes_time_if_that_is_corrected() -> None:
-    from batprotocol.workloads.machines import DescribedHost, made_platform
-    from batprotocol.workloads.network import Link
-    from batprotocol.workloads.zones import ClusterZone
+    from batprotocol.workloads.network import ClusterZone, Link
+    from batprotocol.workloads.platform import DescribedHost, made_platform
 
     zone = ClusterZone("zone")
     described = []

@@ -15,8 +15,7 @@ from support import DATA, SHARED
 
 from batprotocol.errors import InputError
 from batprotocol.workloads import LOOPBACK, Link, Platform, read_platform
-from batprotocol.workloads.configuration import read_configuration
-from batprotocol.workloads.topologies import (
+from batprotocol.workloads._topologies import (
     Cable,
     Dragonfly,
     DragonflyShape,
@@ -27,6 +26,7 @@ from batprotocol.workloads.topologies import (
     TorusShape,
     parse_shape,
 )
+from batprotocol.workloads.simgrid import read_configuration
 
 WITHOUT_ENGINE = True
 

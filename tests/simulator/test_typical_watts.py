@@ -10,7 +10,7 @@ from batprotocol.errors import InputError
 from batprotocol.model import ParallelTaskHomogeneousProfile
 from batprotocol.policies import named
 from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, Result, StaticJob, Workload, read_platform, simulate
-from batprotocol.workloads.watts import TypicalWatts, parse_watts, with_watts
+from batprotocol.workloads.described import TypicalWatts, parse_watts, with_watts
 
 WITHOUT_ENGINE = True
 

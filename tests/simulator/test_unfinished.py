@@ -17,7 +17,8 @@ from support import ROOT
 from batprotocol import SimulationErrorEvent
 from batprotocol._util.sockets import requester
 from batprotocol.edc import Scheduler
-from batprotocol.legacy import bridge, unix
+from batprotocol.legacy import bridge
+from batprotocol.legacy.text import runtime as unix
 from batprotocol.model import DelayProfile, OneShot
 from batprotocol.simulator import Platform, Result, StaticJob, Workload, connect, simulate
 from batprotocol.wire import frames
@@ -172,7 +173,7 @@ def test_text_tells_it_too(
     tmp_path: Path, listens: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(unix, "PATIENCE", 0.1)
-    line = unix.Line(f"{tmp_path}/bat_socket", listens=listens, timeout=0.5, who="the other one")
+    line = unix.UnixLine(f"{tmp_path}/bat_socket", listens=listens, timeout=0.5, who="the other one")
     with pytest.raises(requester.PeerSilent):
         line.receive()
     line.close()

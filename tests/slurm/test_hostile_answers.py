@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import DATA
 
-from batprotocol.campaigns.managers.interface import Request
+from batprotocol.campaigns.managers.interface import JobRequest
 from batprotocol.campaigns.managers.oar import OarCluster
 from batprotocol.errors import ClusterError
 from batprotocol.sites.slurm.client import JobBatch, SlurmError, SlurmRest
@@ -149,7 +149,7 @@ def oar_calls(address: str, folder: Path) -> list[Callable[[], object]]:
     cluster = oar_cluster(address, folder)
     return [
         cluster.look,
-        lambda: cluster.submit([Request(job=1, command="true", campaign=1)]),
+        lambda: cluster.submit([JobRequest(job=1, command="true", campaign=1)]),
         lambda: cluster.kill([1]),
         cluster.look,
         lambda: cluster.forget([1]),

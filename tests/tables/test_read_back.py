@@ -49,8 +49,8 @@ from batprotocol.studies.comparing.schedules import _totals
 from batprotocol.studies.store.index import Entry as Indexed
 from batprotocol.studies.store.index import Index
 from batprotocol.studies.store.jobs import as_parquet, jobs_in, rounded
-from batprotocol.workloads.electricity.events import PowerEvent, read_power_event
-from batprotocol.workloads.event_lists import write_event_lines
+from batprotocol.workloads.electricity.trace import PowerEvent, read_power_event
+from batprotocol.workloads.events import write_event_lines
 from batprotocol.workloads.requests import Allocated, Attempt, Gres
 
 WITHOUT_ENGINE = True

@@ -207,7 +207,7 @@ def row(name: str, submitted: float, start: float, run: float) -> JobRow:
 
 
 def test_a_job_does_not_wait_while_it_waits_for_another_job_or_its_begin() -> None:
-    from batprotocol.workloads.requests.dependencies import parse_dependency
+    from batprotocol.workloads.requests.notation import parse_dependency
 
     rows = [row("1", 0.0, 0.0, 100.0), row("2", 10.0, 130.0, 50.0), row("3", 20.0, 200.0, 10.0)]
     facts = {"w0!2": Facts(dependency=parse_dependency("afterok:1")), "w0!3": Facts(begin=180.0)}

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from batprotocol.campaigns.jdl.idle import IDLE
-from batprotocol.campaigns.managers.oar import Description
+from batprotocol.campaigns.jdl import IDLE
+from batprotocol.campaigns.managers.oar import OarDescription
 from batprotocol.campaigns.managers.psij import PsijDescription
 from batprotocol.campaigns.managers.slurm import SlurmDescription
-from batprotocol.campaigns.model import ClusterProperties, Settings
+from batprotocol.campaigns.model import ClusterProperties, GridSettings
 from batprotocol.schemas.commands.told import meanings
 from handbook.markdown import code, prose, table
 
@@ -25,12 +25,12 @@ def keys(page: str, argument: str) -> str:
 
 def settings(page: str, argument: str) -> str:
     """How the grid can be run."""
-    return _fields(Settings, meanings(Settings), ("setting", "default", "what it is"))
+    return _fields(GridSettings, meanings(GridSettings), ("setting", "default", "what it is"))
 
 
 def oar_keys(page: str, argument: str) -> str:
     """The keys of the file that describes an OAR cluster."""
-    return _fields(Description, meanings(Description), ("key", "default", "what it is"))
+    return _fields(OarDescription, meanings(OarDescription), ("key", "default", "what it is"))
 
 
 def psij_keys(page: str, argument: str) -> str:

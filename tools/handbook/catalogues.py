@@ -12,13 +12,13 @@ from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER, OF_WORKFLOWS
 from batprotocol.sites.logs.columns.ready import READY, ready_mapping
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.outcomes import KINDS as FAILURES
+from batprotocol.workloads.described import WATT_KEYS
 from batprotocol.workloads.electricity import FORMATS
-from batprotocol.workloads.host_events.keys import EVENT_KEYS, FLAGS, STATES, WINDOW_KEYS
+from batprotocol.workloads.electricity.tables import DAILY_WORDS, TRACE_WORDS
+from batprotocol.workloads.host_events import FAILURE_PRESETS
+from batprotocol.workloads.host_events.events import EVENT_KEYS, FLAGS, STATES, WINDOW_KEYS
 from batprotocol.workloads.names import FILE_WORDS, MODEL_WORDS
-from batprotocol.workloads.outages import FAILURE_PRESETS
-from batprotocol.workloads.power_traces import DAILY_WORDS, TRACE_WORDS
-from batprotocol.workloads.requests.keys import HOST_KEYS, JOB_KEYS
-from batprotocol.workloads.watts import WATT_KEYS
+from batprotocol.workloads.requests.vocabulary import HOST_KEYS, JOB_KEYS
 from handbook.markdown import capitalised, code, prose, table, target
 
 __all__ = ["failures", "keys", "metric_names", "metrics", "policies", "power", "published_logs", "words"]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
-from batprotocol.legacy.json.versions import EVENTS, EventRow, written
-from batprotocol.legacy.text.stamps import STAMPS, VERSIONS, Stamp
+from batprotocol.legacy.json.events import EVENTS, EventVersions, written
+from batprotocol.legacy.text.wire import STAMPS, VERSIONS, Stamp
 from batprotocol.schemas.commands.legacy import fields, sides
 from batprotocol.schemas.commands.told import title
 from handbook.events.history import FIRST, json_rows, stamps, when
@@ -34,7 +34,7 @@ def _stamp_anchor(stamp: Stamp) -> str:
     return f"older-text-{stamp.value.__name__.lower()}"
 
 
-def _json_class(row: EventRow) -> str:
+def _json_class(row: EventVersions) -> str:
     return f"json_events.{row.value.__name__}"
 
 
@@ -48,7 +48,7 @@ def json_events(page: str, argument: str) -> str:
     return "\n\n".join(_json_event(name, list(rows)) for name, rows in groupby(named, lambda row: row.type)) + "\n"
 
 
-def _json_event(name: str, rows: list[EventRow]) -> str:
+def _json_event(name: str, rows: list[EventVersions]) -> str:
     last = rows[-1]
     parts = [f"{target(_anchor(name))}\n### {code(name)}", _sentence(title(last.value))]
     facts = [("Sent by", "; ".join(_said(row) for row in rows)), ("In Python", code(_json_class(last)))]
@@ -66,7 +66,7 @@ def _sentence(text: str) -> str:
     return prose(capitalised(said))
 
 
-def _said(row: EventRow) -> str:
+def _said(row: EventVersions) -> str:
     """The sides that send an event, and the versions."""
     return ", ".join(filter(None, (sides(row), when(row.since, row.until))))
 
@@ -75,7 +75,7 @@ def _today(events: set[str]) -> str:
     return ", ".join(code(name) for name in TODAY if name in events) or "nothing"
 
 
-def _fields(row: EventRow) -> str:
+def _fields(row: EventVersions) -> str:
     found = list(fields(row))
     if not found:
         return "No fields."

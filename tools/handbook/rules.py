@@ -8,7 +8,7 @@ from typing import Final
 from batprotocol._util.rules import Catalogue, Rule
 from batprotocol.conversation import CATALOGUE
 from batprotocol.fast.conversation import CATALOGUE as FAST
-from batprotocol.legacy.conversation.rules import CATALOGUE as LEGACY
+from batprotocol.legacy.rules import CATALOGUE as LEGACY
 from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
 from batprotocol.testing.rules import CONFORMANCE_RULES
 from handbook.events.places import EVENTS, SPEAKERS

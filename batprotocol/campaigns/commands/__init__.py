@@ -1,5 +1,5 @@
 """`batproto grid`: campaigns.
 
-`command` has the parameters of its commands. Their work is in `requests` (requests of users to the store), `stat` (the
-states of campaigns), `printed` (the output of failed jobs), `run` (the loop) and `simulate`.
+`grid` has the parameters of its commands. Their work is in `requests` (requests of users to the store, the states of
+campaigns, the output of failed jobs) and `run` (the loop, and simulations).
 """

@@ -5,37 +5,64 @@ from __future__ import annotations
 import getpass
 import os
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from batprotocol._util.extras import installing
+from batprotocol.campaigns import gridstat2
+from batprotocol.campaigns import text as texts
+from batprotocol.campaigns.entities.failures import RESUBMITTED
 from batprotocol.campaigns.jdl import load_rules, read_jdl
-from batprotocol.campaigns.model import Event, Record, UserPriority
-from batprotocol.campaigns.text import answers, gridevents
-from batprotocol.campaigns.text.times import age
+from batprotocol.campaigns.model import (
+    CampaignStatus,
+    Durations,
+    GridEvent,
+    GridJob,
+    GridJobState,
+    GridTask,
+    GridValue,
+    JobOutput,
+    KillReason,
+    UserPriority,
+    exit_text,
+)
+from batprotocol.campaigns.text import age
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import InputError, PackageMissing, StoreError, printable
 from batprotocol.workloads.commands.texts import read_text
 
 if TYPE_CHECKING:
-    from batprotocol.campaigns.store import Store, Where
+    from batprotocol.campaigns.store import ClusterEntry, GridStore
 
-__all__ = ["clusters", "delete", "events", "json_of", "opened", "safe", "safe_lines", "submit"]
+__all__ = [
+    "clusters",
+    "delete",
+    "events",
+    "json_of",
+    "opened",
+    "safe",
+    "safe_lines",
+    "show_output",
+    "stat",
+    "submit",
+]
 
-Value = TypeVar("Value", bound=Record)
+
+Value = TypeVar("Value", bound=GridValue)
 
 
 @contextmanager
-def opened(url: str) -> Iterator[Store]:
+def opened(url: str) -> Iterator[GridStore]:
     """The store. If a package for it is missing, the error has the command that installs it."""
     try:
-        from batprotocol.campaigns.store import Store
+        from batprotocol.campaigns.store import GridStore
     except ImportError as error:
         raise PackageMissing(f"campaigns need the package {error.name}: {installing('campaigns')}") from None
-    store = Store(url)
+    store = GridStore(url)
     try:
         yield store
     finally:
@@ -101,7 +128,7 @@ def submit(
         number = store.submit(read.campaign, read.parameters, jdl=read.jdl, now=time.time())
         status = store.campaign(number)
         assert status is not None, "it was submitted"
-        output.line(("", answers.submitted(safe(status), details=details)))
+        output.line(("", texts.submitted(safe(status), details=details)))
     return 0
 
 
@@ -161,21 +188,21 @@ def events(
                 output.line(("", message if closed else "No events!"))
             return 0
         if campaign is not None and store.campaign(campaign) is None:
-            output.error("grid", answers.not_found(campaign))
+            output.error("grid", texts.not_found(campaign))
             return 1
         found = store.events(campaign, event=event, closed=all_events)
     show_events(found, output, as_json=as_json)
     return 0
 
 
-def show_events(found: tuple[Event, ...], output: Output, *, as_json: bool = False) -> None:
+def show_events(found: tuple[GridEvent, ...], output: Output, *, as_json: bool = False) -> None:
     """Print events, with the exit statuses in their messages explained."""
-    told = map(gridevents.explained, found)
+    told = map(texts.explained, found)
     if as_json:
         for each in told:
             output.json(json_of(each))
     else:
-        output.line(("", safe_lines(gridevents.events_list(told))))
+        output.line(("", safe_lines(texts.events_list(told))))
 
 
 def clusters(
@@ -200,11 +227,13 @@ def clusters(
         output.line(("", "\n\n".join(_types())))
         return 0
     with opened(url) as store:
-        from batprotocol.campaigns.store import Where
+        from batprotocol.campaigns.store import ClusterEntry
 
         if add is not None:
             batch, address = _place(local=local, dask=dask, file=file)
-            store.register(Where(name=add, batch=batch, address=address, resources=resources, power=power or 1.0))
+            store.register(
+                ClusterEntry(name=add, batch=batch, address=address, resources=resources, power=power or 1.0)
+            )
         for name, enabled in ((enable, True), (disable, False)):
             if name is not None:
                 store.enable(name, enabled)
@@ -241,7 +270,7 @@ def _preference(user: str, cluster: str, priority: str) -> UserPriority:
         raise InputError(f"expected a whole number, got {priority!r}", "--prefer") from None
 
 
-def _list_clusters(store: Store, output: Output, level: str | None, as_json: bool) -> None:
+def _list_clusters(store: GridStore, output: Output, level: str | None, as_json: bool) -> None:
     found = store.clusters() if as_json else tuple(map(safe, store.clusters()))
     banned = frozenset(event.cluster or "" for event in store.events() if event.code == "BLACKLIST")
     if as_json:
@@ -249,15 +278,220 @@ def _list_clusters(store: Store, output: Output, level: str | None, as_json: boo
             output.json(json_of(each))
     elif level == "more":
         for each in found:
-            output.line(("", gridevents.cluster_details(_with_details(each), blacklisted=each.name in banned)))
+            output.line(("", texts.cluster_details(_with_details(each), blacklisted=each.name in banned)))
     elif level == "usage":
         for status in map(safe, store.gridstatus()):
             usage = f"{status.cluster}: {status.used}/{status.max} used, {status.free} free"
             output.line(("", f"{usage} ({age(time.time() - status.time)} ago)"))
     elif found:
-        output.line(("", gridevents.clusters_list(found, banned, info=level == "infos")))
+        output.line(("", texts.clusters_list(found, banned, info=level == "infos")))
 
 
-def _with_details(where: Where) -> Where:
+def _with_details(where: ClusterEntry) -> ClusterEntry:
     details = (("address", where.address), ("resources", "all" if where.resources is None else str(where.resources)))
     return msgspec.structs.replace(where, details=details)
+
+
+# `batproto grid stat`: the state of campaigns and jobs, in the tables of CiGri 3 and CiGri 2.
+
+
+WIPED = frozenset(["FRAG", "FRAG_STALE", "CIGRI_WALLTIME", "REPLICA", "USER_FRAG"])
+"""The events of jobs that the grid has killed: they do not count as failed."""
+
+
+def stat(
+    url: str,
+    *,
+    campaign: int | None,
+    job: int | None,
+    of_user: str | None,
+    all_campaigns: bool,
+    full: bool,
+    events: bool,
+    jdl: bool,
+    dump: bool,
+    summary: str | None,
+    csv: bool,
+    spreadsheet: bool,
+    as_json: bool,
+) -> int:
+    """Print the state of campaigns or of a job; return the exit status."""
+    output = Output()
+    with opened(url) as store:
+        if job is not None:
+            return _job(store, job, output, as_json)
+        if campaign is None:
+            chosen = store.campaigns(of_user, ended=all_campaigns or summary is not None)
+            if summary is not None:
+                wanted = gridstat2.read_range(summary)
+                counted = [(safe(each), _counts(store, each)) for each in chosen if each.campaign.id in wanted]
+                output.line(("", gridstat2.summary(counted)))
+            else:
+                _list(chosen, output, dump=dump, as_json=as_json)
+            return 0
+        status = store.campaign(campaign)
+        if status is None:
+            output.error("grid", texts.not_found(campaign))
+            return 1
+        if jdl:
+            output.line(("", texts.pretty_jdl(store.jdl(campaign) or "{}")))
+        elif events:
+            show_events(store.events(campaign), output, as_json=as_json)
+        elif csv:
+            output.line(("", gridstat2.jobs_csv(_jobs(store, campaign), guard=spreadsheet)))
+        elif dump or as_json:
+            _list((status,), output, dump=dump, as_json=as_json)
+        else:
+            _campaign(store, status, output, full)
+    return 0
+
+
+def _list(chosen: Iterable[CampaignStatus], output: Output, *, dump: bool, as_json: bool) -> None:
+    if dump:
+        output.json(texts.campaigns_dump(chosen))
+    elif as_json:
+        for each in chosen:
+            output.json(json_of(each))
+    else:
+        output.line(("", texts.campaigns_table(map(safe, chosen))))
+
+
+def _campaign(store: GridStore, status: CampaignStatus, output: Output, full: bool) -> None:
+    number = status.campaign.id
+    durations = store.durations(number)
+    counts = store.event_counts(number)
+    again = sum(counts.get(code, 0) for code in RESUBMITTED)
+    expected = next((each for each in store.forecasts(number) if each.cluster is None), None)
+    end = None if expected is None else expected.end
+    statistics = texts.CampaignStatistics(
+        durations=sum(durations.values(), Durations()),
+        throughput=None if expected is None else expected.throughput,
+        remaining=None if end is None else max(0.0, end - time.time()),
+        failed=sum(count for code, count in counts.items() if code not in WIPED) - again,
+        resubmitted=again,
+    )
+    active = Counter(job.cluster for job in store.jobs(number, active=True))
+    lines = [
+        texts.ClusterLine(
+            cluster=each.cluster,
+            active_jobs=active[each.cluster],
+            prologue_ok=not each.prologue or each.cluster in status.prologue_done,
+            epilogue_ok=not each.epilogue or each.cluster in status.epilogue_done,
+        )
+        for each in status.campaign.clusters
+    ]
+    tasks = [*map(safe, _tasks(store, number))] if full else None
+    output.line(("", texts.campaign_report(safe(status), statistics, map(safe, lines), tasks)))
+
+
+def _tasks(store: GridStore, campaign: int) -> list[texts.TaskLine]:
+    newest: dict[int, GridJob] = {job.task: job for job in store.jobs(campaign) if job.task is not None}
+    lines = []
+    for task in store.tasks(campaign):
+        job = newest.get(task.id) if task.state != "pending" else None
+        if job is None:
+            lines.append(texts.TaskLine(task=task, state=str(task.state)))
+        else:
+            lines.append(texts.TaskLine(task=task, state=str(job.state), job=job, cluster=job.cluster))
+    return lines
+
+
+def _jobs(store: GridStore, campaign: int) -> list[tuple[GridJob, GridTask]]:
+    tasks = {task.id: task for task in store.tasks(campaign)}
+    return [(safe(job), safe(tasks[job.task])) for job in store.jobs(campaign) if job.task is not None]
+
+
+def _counts(store: GridStore, status: CampaignStatus) -> gridstat2.Counts:
+    running = sum(job.state is GridJobState.RUNNING for job in store.jobs(status.campaign.id, active=True))
+    return gridstat2.Counts(waiting=status.pending + status.active - min(running, status.active), running=running)
+
+
+def _job(store: GridStore, number: int, output: Output, as_json: bool) -> int:
+    job = store.job(number)
+    if job is None:
+        output.error("grid", f"Job {number} not found!")
+        return 1
+    if as_json:
+        output.json(json_of(job))
+        return 0
+    status = store.campaign(job.campaign)
+    cluster = next(each for each in store.clusters() if each.name == job.cluster)
+    task = None if job.task is None else store.task(job.task)
+    assert status is not None, "a job is of a campaign"
+    task = None if task is None else safe(task)
+    output.line(("", texts.job_report(safe(job), safe(status.campaign), task, safe(cluster))))
+    return 0
+
+
+# `batproto grid output`: the output of jobs that did not end well.
+
+
+KINDS = (("stdout", "standard output"), ("stderr", "standard error"))
+
+
+def show_output(
+    url: str, *, campaign: int | None, job: int | None, kind: str | None, every: bool, as_json: bool
+) -> int:
+    """Print the output that the store keeps; return the exit status.
+
+    Jobs of a campaign that did not fail are left out, unless `every` asks for them: a campaign on idle resources has
+    many jobs that were killed and run again, and they hide those that failed.
+    """
+    output = Output()
+    with opened(url) as store:
+        if campaign is not None and store.campaign(campaign) is None:
+            output.error("grid", texts.not_found(campaign))
+            return 1
+        found = store.job(job) if job is not None else None
+        if job is not None and found is None:
+            output.error("grid", f"Job {job} not found!")
+            return 1
+        again = None if campaign is None or every else _resubmitted(store, campaign)
+        any_kept, left_out = False, 0
+        for each, kept in store.outputs(campaign, job=job):
+            any_kept = True
+            if again is not None and (each.id in again or each.kill not in (None, KillReason.USER)):
+                left_out += 1
+            elif as_json:
+                output.json(json_of(kept))
+            elif kind is not None and job is not None:
+                _print(output, getattr(kept, kind))
+            else:
+                _show(output, each, kept, kind)
+        if not any_kept and not as_json:
+            output.remark("grid", _why_not(found))
+        if left_out:
+            jobs = "1 job that was killed or runs" if left_out == 1 else f"{left_out} jobs that were killed or run"
+            output.remark("grid", f"left out: the output of {jobs} again without you; --all prints it")
+    return 0
+
+
+def _resubmitted(store: GridStore, campaign: int) -> set[int | None]:
+    """The jobs whose tasks went back into the bag when they ended."""
+    return {event.job for event in store.events(campaign, closed=True) if event.code in RESUBMITTED}
+
+
+def _show(output: Output, job: GridJob, kept: JobOutput, kind: str | None) -> None:
+    how = "was killed" if job.exit_code is None else exit_text(job.exit_code)
+    output.line(("heading", f"job {job.id} on {job.cluster}: {how}"))
+    for name, title in KINDS:
+        if kind in (None, name):
+            text = getattr(kept, name)
+            output.line(("detail", f"{title}:" if text else f"{title}: nothing"))
+            if text:
+                _print(output, text)
+
+
+def _print(output: Output, text: str) -> None:
+    output.line(("", safe_lines(text.removesuffix("\n"))))
+
+
+def _why_not(job: GridJob | None) -> str:
+    if job is None:
+        return "there is no output: only that of jobs that do not end well is kept"
+    if not job.state.ended:
+        return f"there is no output of job {job.id} yet: it has not ended"
+    return (
+        f"there is no output of job {job.id}: only that of jobs that do not end well is kept;  "
+        f"for a cluster of --local FOLDER, see FOLDER/output/{job.id}.stdout and .stderr"
+    )

@@ -1,12 +1,11 @@
-"""The entities of the specification, each a module. They decide upon values, without any I/O.
+"""The entities of the specification. They decide upon values, without any I/O.
 
-`updator` reads the answers of the clusters. `failures` defines the effect of the end of a job. Then `cycle` calls:
+`failures` reads the answers of the clusters (the updator), defines the effect of the end of a job, wipes jobs (nikita),
+and lists the reasons why campaigns wait. `cycle` calls the others in their order:
 
-1. `forecasting`, which makes the rows of forecasts with the numbers of `predictor`;
-2. `metascheduler`, which launches the `scheduler` of each campaign on the clusters, within the limits of `regulators`
-   (the predictor, `taps` or a `controller`). A job has one task, or several by `grouping`;
-3. `runner`, which selects the tasks to submit;
-4. `nikita`, which wipes jobs.
-
-`hindrances` lists the reasons why campaigns wait.
+1. `prediction` makes the rows of forecasts (the predictor);
+2. `scheduling` launches the scheduler of each campaign on the clusters (the metascheduler). A job has one task, or
+   several;
+3. `regulation` limits the jobs on each cluster, by the predictor, by taps or by a controller, and selects the tasks to
+   submit (the runner).
 """

@@ -11,31 +11,28 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from batprotocol.campaigns.entities import metascheduler, nikita, runner
-from batprotocol.campaigns.entities.forecasting import forecasts
-from batprotocol.campaigns.entities.grouping import group_size, heads
-from batprotocol.campaigns.entities.metascheduler import Couple, is_test
-from batprotocol.campaigns.entities.regulators import REGULATORS, taps_after
-from batprotocol.campaigns.entities.runner import TaskSource
-from batprotocol.campaigns.entities.scheduler import finalize
+from batprotocol.campaigns.entities import failures, regulation, scheduling
+from batprotocol.campaigns.entities.prediction import forecasts
+from batprotocol.campaigns.entities.regulation import REGULATORS, TaskSource, taps_after
+from batprotocol.campaigns.entities.scheduling import Couple, finalize, group_size, heads, is_test
 from batprotocol.campaigns.model import (
     CampaignState,
     CampaignType,
     Decisions,
     Durations,
     Forecast,
-    Grid,
-    Job,
-    JobState,
-    Order,
-    Settings,
-    Submission,
+    GridJob,
+    GridJobState,
+    GridSettings,
+    GridState,
+    JobOrder,
+    TaskSubmission,
 )
 
 __all__ = ["decide"]
 
 
-def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
+def decide(grid: GridState, settings: GridSettings, tasks: TaskSource) -> Decisions:
     """The decisions of a cycle, after the updator.
 
     Args:
@@ -45,29 +42,27 @@ def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
     """
     every_job, grid = grid.jobs, msgspec.structs.replace(grid, jobs=heads(grid.jobs))
     expected = forecasts(grid, settings)
-    couples = metascheduler.couples(grid, settings)
+    couples = scheduling.couples(grid, settings)
     ready = [couple for couple in couples if not _awaits_prologue(couple)]
-    regulation = REGULATORS[settings.regulator](grid, settings, ready, expected)
-    offered = metascheduler.offers(grid, settings)
+    rule = REGULATORS[settings.regulator](grid, settings, ready, expected)
+    offered = scheduling.offers(grid, settings)
     before = dict(offered)
     active = Counter((job.campaign, job.cluster) for job in grid.jobs)
-    orders = metascheduler.orders(
-        regulation.served, offered, regulation.limits, active, _tested(grid), _sizes(grid, settings)
-    )
+    orders = scheduling.orders(rule.served, offered, rule.limits, active, _tested(grid), _sizes(grid, settings))
     ordered = {(order.campaign, order.cluster) for order in orders}
     campaigns = {each.campaign.id: each.campaign for each in grid.campaigns}
     return Decisions(
         forecasts=_with_submitted(expected, orders, before),
-        launches=metascheduler.launches(couple for couple in regulation.served if couple.key in ordered),
+        launches=scheduling.launches(couple for couple in rule.served if couple.key in ordered),
         orders=orders,
         submissions=(
             *_preparations(grid, couples),
-            *runner.submissions(orders, campaigns, tasks),
+            *regulation.submissions(orders, campaigns, tasks),
             *(_copies(every_job, ready, offered, settings) if settings.finalize else ()),
         ),
-        taps=taps_after(regulation.taps, orders, settings, grid.taps),
-        controllers=regulation.controllers,
-        wipes=nikita.wipes(msgspec.structs.replace(grid, jobs=every_job), settings),
+        taps=taps_after(rule.taps, orders, settings, grid.taps),
+        controllers=rule.controllers,
+        wipes=failures.wipes(msgspec.structs.replace(grid, jobs=every_job), settings),
         ended=tuple(
             each.campaign.id
             for each in grid.campaigns
@@ -76,7 +71,7 @@ def decide(grid: Grid, settings: Settings, tasks: TaskSource) -> Decisions:
     )
 
 
-_ON_THE_WAY = (JobState.TO_LAUNCH, JobState.SUBMITTED)
+_ON_THE_WAY = (GridJobState.TO_LAUNCH, GridJobState.SUBMITTED)
 
 
 def _awaits_prologue(couple: Couple) -> bool:
@@ -97,17 +92,17 @@ def _awaits_epilogue(couple: Couple) -> bool:
     )
 
 
-def _preparations(grid: Grid, couples: Sequence[Couple]) -> Iterator[Submission]:
+def _preparations(grid: GridState, couples: Sequence[Couple]) -> Iterator[TaskSubmission]:
     """The prologues and epilogues that are due and have no job yet."""
     under_way = {(job.campaign, job.cluster, job.tag) for job in grid.jobs}
     due = (("prologue", _starts), ("epilogue", _awaits_epilogue))
     for couple in couples:
         for tag, is_due in due:
             if is_due(couple) and (*couple.key, tag) not in under_way:
-                yield Submission(campaign=couple.campaign, cluster=couple.cluster.name, tag=tag, best_effort=False)
+                yield TaskSubmission(campaign=couple.campaign, cluster=couple.cluster.name, tag=tag, best_effort=False)
 
 
-def _sizes(grid: Grid, settings: Settings) -> Callable[[Couple, int, float], int]:
+def _sizes(grid: GridState, settings: GridSettings) -> Callable[[Couple, int, float], int]:
     """The function for the number of tasks in a job, by the durations of the campaign's jobs on the cluster."""
     durations = {(each.campaign, each.cluster): each.durations for each in grid.progress}
 
@@ -125,7 +120,7 @@ def _sizes(grid: Grid, settings: Settings) -> Callable[[Couple, int, float], int
     return size
 
 
-def _tested(grid: Grid) -> frozenset[tuple[int, str]]:
+def _tested(grid: GridState) -> frozenset[tuple[int, str]]:
     """The campaigns and clusters where a test has had its job."""
     tests = {each.campaign.id for each in grid.campaigns if each.campaign.type is CampaignType.TEST}
     return frozenset(
@@ -134,10 +129,10 @@ def _tested(grid: Grid) -> frozenset[tuple[int, str]]:
 
 
 def _copies(
-    active: Sequence[Job], couples: Sequence[Couple], left: dict[str, float], settings: Settings
-) -> Iterator[Submission]:
+    active: Sequence[GridJob], couples: Sequence[Couple], left: dict[str, float], settings: GridSettings
+) -> Iterator[TaskSubmission]:
     """Copies of the last tasks of campaigns on idle resources, except of tasks that a cluster has not accepted yet."""
-    jobs: dict[int, list[Job]] = {}
+    jobs: dict[int, list[GridJob]] = {}
     unsettled = {job.task for job in active if job.kill is not None or job.state in _ON_THE_WAY}
     for job in active:
         if job.task not in unsettled:
@@ -152,11 +147,11 @@ def _copies(
         if chosen:
             extra.update(chosen)
             left[cluster] -= len(chosen) * couple.weight
-            yield runner.submission(couple.campaign, cluster, chosen, replica=True)
+            yield regulation.submission(couple.campaign, cluster, chosen, replica=True)
 
 
 def _with_submitted(
-    expected: Sequence[Forecast], orders: Sequence[Order], offered: dict[str, float]
+    expected: Sequence[Forecast], orders: Sequence[JobOrder], offered: dict[str, float]
 ) -> tuple[Forecast, ...]:
     """The forecasts with the numbers of jobs that were submitted: the next cycle adjusts its ratios by them."""
     submitted = {(order.campaign, order.cluster): order.jobs for order in orders}

@@ -18,11 +18,11 @@ from batprotocol.campaigns.managers.interface import (
     LOST,
     NO_DIRECTORY,
     TIME_OVER,
-    Request,
+    JobRequest,
     ended,
     text_of_output,
 )
-from batprotocol.campaigns.model import JobState, Observation, RemoteJob
+from batprotocol.campaigns.model import GridJobState, Observation, RemoteJob
 from batprotocol.errors import ClusterError
 
 __all__ = ["DaskCluster"]
@@ -75,8 +75,8 @@ class DaskCluster:
             message=RESTARTED if before not in (None, found["life"]) else "",
         )
 
-    def submit(self, requests: Sequence[Request]) -> None:
-        groups: dict[tuple[str, int], dict[int, Request]] = {}
+    def submit(self, requests: Sequence[JobRequest]) -> None:
+        groups: dict[tuple[str, int], dict[int, JobRequest]] = {}
         for each in requests:
             key = ("alone", each.job) if each.group is None else ("group", each.group)
             groups.setdefault(key, {})[each.job] = each
@@ -84,8 +84,8 @@ class DaskCluster:
         if tasks:
             self._ask(lambda client: self._send(client, tasks))
 
-    def _send(self, client: Any, tasks: Mapping[str, Sequence[Request]]) -> None:
-        from batprotocol.campaigns.managers.dask_remote import run_commands
+    def _send(self, client: Any, tasks: Mapping[str, Sequence[JobRequest]]) -> None:
+        from batprotocol.campaigns.managers._dask_worker import run_commands
 
         groups = {task: [self._name(job.job) for job in jobs] for task, jobs in tasks.items()}
         for task in self._call(client, "announce", groups=groups):
@@ -110,7 +110,7 @@ class DaskCluster:
             self._ask(lambda client: self._kill(client, names))
 
     def _kill(self, client: Any, names: list[str]) -> None:
-        from batprotocol.campaigns.managers.dask_remote import kill_commands
+        from batprotocol.campaigns.managers._dask_worker import kill_commands
 
         begun = self._call(client, "kill", names=names, cause=KILLED.type)  # the others never begin
         if begun:
@@ -137,7 +137,7 @@ class DaskCluster:
         return f"{self._mark}{job}"
 
     def _call(self, client: Any, handler: str, **arguments: Any) -> Any:
-        from batprotocol.campaigns.managers.dask_remote import MARK
+        from batprotocol.campaigns.managers._dask_worker import MARK
 
         answer = client.sync(getattr(client.scheduler, f"{MARK}-{handler}"), **arguments)
         if answer is None:  # the client has connected again, to another scheduler, which has no register
@@ -163,10 +163,10 @@ class DaskCluster:
 
 
 def _with_register(client: Any) -> None:
-    from batprotocol.campaigns.managers import dask_remote
+    from batprotocol.campaigns.managers import _dask_worker
 
-    _by_value(dask_remote)
-    client.register_plugin(dask_remote.Register())
+    _by_value(_dask_worker)
+    client.register_plugin(_dask_worker.Register())
 
 
 def _by_value(module: Any) -> None:
@@ -180,7 +180,7 @@ def _remote_job(number: int, job: dict[str, Any]) -> RemoteJob:
     """A job of the register, as a `RemoteJob`."""
     started, stopped, node = job.get("started"), job.get("ended"), job.get("node")
     if stopped is None:
-        state = JobState.RUNNING if "worker" in job else JobState.REMOTE_WAITING
+        state = GridJobState.RUNNING if "worker" in job else GridJobState.REMOTE_WAITING
         return RemoteJob(job=number, state=state, remote_id=job["name"], start_time=started, node=node)
     cause, exit_code = CAUSES.get(job["cause"]), job["exit_code"]
     return ended(

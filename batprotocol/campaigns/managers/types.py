@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Final, NamedTuple
 
-from batprotocol.campaigns.managers.describing import tables_in
-from batprotocol.campaigns.managers.psij import read_description as read_psij
-from batprotocol.campaigns.managers.slurm import read_description
-from batprotocol.errors import InputError, hint, shown
+from batprotocol.campaigns.managers.interface import ResourceManager, tables_in
+from batprotocol.errors import ClusterError, InputError, hint, shown
 
-__all__ = ["TYPES", "ClusterType", "type_in"]
+__all__ = [
+    "MANAGERS",
+    "TYPES",
+    "ClusterType",
+    "open_manager",
+    "size_of",
+    "type_in",
+]
 
 
 class ClusterType(NamedTuple):
@@ -72,18 +78,8 @@ TYPES: Final[Mapping[str, ClusterType]] = {
 """The types that `batproto grid clusters --add` can add, by their names."""
 
 
-def _oar(path: str) -> object:
-    from batprotocol.campaigns.managers.oar.description import read_description as read
-
-    return read(path)
-
-
-_READERS: Final[Mapping[str, Callable[[str], object]]] = {
-    "slurm": read_description,
-    "oar": _oar,
-    "psij": read_psij,
-}
-"""The types that a file describes, and who reads it."""
+_DESCRIBED: Final = ("slurm", "oar", "psij")
+"""The types that a file describes. The module of each has a function `read_description`."""
 
 
 def type_in(path: str) -> str:
@@ -95,9 +91,92 @@ def type_in(path: str) -> str:
     file = os.fspath(path)
     tables = tables_in(file)
     kind = tables.get("type")
-    if not isinstance(kind, str) or kind not in _READERS:
-        known = ", ".join(f'"{name}"' for name in _READERS)
+    if not isinstance(kind, str) or kind not in _DESCRIBED:
+        known = ", ".join(f'"{name}"' for name in _DESCRIBED)
         got = shown(kind) if "type" in tables else "nothing"
-        raise InputError(f"expected {known}, got {got}{hint(str(kind), _READERS)}", "type", file=file)
-    _READERS[kind](file)
+        raise InputError(f"expected {known}, got {got}{hint(str(kind), _DESCRIBED)}", "type", file=file)
+    import_module(f"batprotocol.campaigns.managers.{kind}").read_description(file)
     return kind
+
+
+# Each is imported when a cluster of its type is opened: OAR needs TLS, and Dask a large package.
+
+
+def _local(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    from batprotocol.campaigns.managers.local import LocalProcesses
+
+    return LocalProcesses(name, address, resources)
+
+
+def _dask(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    from batprotocol.campaigns.managers.dask import DaskCluster
+
+    return DaskCluster(name, address, mark)
+
+
+def _slurm(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    from batprotocol.campaigns.managers.slurm import SlurmCluster, read_description
+
+    try:
+        description = read_description(address)
+    except InputError as error:
+        raise ClusterError(str(error), name) from None
+    return SlurmCluster(name, description, mark)
+
+
+def _oar(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    from batprotocol.campaigns.managers.oar import OarCluster
+
+    return OarCluster(name, address, mark)
+
+
+def _psij(name: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    from batprotocol.campaigns.managers.psij import PsijCluster
+
+    return PsijCluster(name, address, mark)
+
+
+MANAGERS: Final[Mapping[str, Callable[[str, str, int | None, str], ResourceManager]]] = {
+    "local": _local,
+    "dask": _dask,
+    "slurm": _slurm,
+    "oar": _oar,
+    "psij": _psij,
+}
+"""The functions that open resource managers, by their names."""
+
+
+def open_manager(name: str, batch: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+    """Open the resource manager of a cluster.
+
+    Args:
+        name: the name of the cluster.
+        batch: the kind of the resource manager: one of `MANAGERS`.
+        address: its address: a folder, the address of a scheduler, or the file of its description.
+        resources: how many resources to use, for `local`; None: all.
+        mark: the prefix of the names of the jobs.
+
+    Raises:
+        ClusterError: it cannot be reached, or the kind is unknown.
+    """
+    if batch not in MANAGERS:
+        raise ClusterError(f"expected a resource manager of {' or '.join(MANAGERS)}, got {batch!r}", name)
+    return MANAGERS[batch](name, address, resources, mark)
+
+
+def size_of(name: str, batch: str, address: str, resources: int | None, mark: str) -> int:
+    """How many resources a cluster has now: it is asked, unless `resources` has the number. The arguments are the same.
+
+    Raises:
+        ClusterError: it cannot be reached, or it has no resources now.
+    """
+    if resources is not None:
+        return resources
+    manager = open_manager(name, batch, address, resources, mark)
+    try:
+        found = manager.look().max
+    finally:
+        manager.close()
+    if found < 1:
+        raise ClusterError("it has no resources now", name)
+    return found

@@ -4,25 +4,135 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+import random
+from bisect import insort
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from batprotocol import FrozenHosts, Host, Hosts
-from batprotocol.campaigns.jdl import Submitted, read_jdl
-from batprotocol.campaigns.model import CampaignType, Settings, UserPriority
-from batprotocol.campaigns.model.record import Record
-from batprotocol.campaigns.simulation.local_queue import QueuePolicy
+from batprotocol.campaigns.jdl import CampaignSubmission, read_jdl
+from batprotocol.campaigns.model import CampaignType, GridSettings, GridValue, UserPriority
 from batprotocol.errors import HostsError, HostSetError, InputError, shown
+from batprotocol.model import DelayProfile
+from batprotocol.simulator import StaticJob, Workload
 
-__all__ = ["CampaignPlan", "GridPlan", "read_plan", "seconds_in"]
+__all__ = [
+    "CampaignPlan",
+    "GridPlan",
+    "clusters_in",
+    "local_workload",
+    "plan_campaign",
+    "read_campaign",
+    "read_plan",
+]
+
+
+# The queue of a cluster's own jobs, first come first served or with EASY backfilling.
+
+
+QueuePolicy: TypeAlias = Literal["fcfs", "easy"]
+
+DEPTH: Final = 100
+"""The number of jobs behind the first one that backfilling considers."""
+
+
+class LocalJob(NamedTuple):
+    """A job of a cluster's own users: its name, the number of hosts, and the requested time in seconds."""
+
+    name: str
+    hosts: int
+    walltime: float
+
+
+class LocalQueue:
+    """Jobs that wait and run on a number of hosts.
+
+    >>> queue = LocalQueue(4, "easy")
+    >>> for job in LocalJob("a", 3, 10.0), LocalJob("b", 4, 10.0), LocalJob("c", 1, 10.0), LocalJob("d", 1, 20.0):
+    ...     queue.submit(job)
+    >>> [job.name for job in queue.start(now=0.0)]  # d would delay b
+    ['a', 'c']
+    """
+
+    def __init__(self, hosts: int, policy: QueuePolicy = "fcfs") -> None:
+        self.hosts = hosts
+        self.free = hosts
+        self._policy = policy
+        self._waiting: OrderedDict[str, LocalJob] = OrderedDict()
+        self._ends: list[tuple[float, str]] = []  # the first end first
+        self._running: dict[str, tuple[LocalJob, float]] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def used(self) -> int:
+        """The number of hosts of its jobs."""
+        return self.hosts - self.free
+
+    def submit(self, job: LocalJob) -> None:
+        """Put a job at the end. It must not request more hosts than there are."""
+        self._waiting[job.name] = job
+
+    def end(self, name: str) -> None:
+        """Remove a job that has ended, or was rejected while it waited."""
+        self._waiting.pop(name, None)
+        found = self._running.pop(name, None)
+        if found is not None:
+            job, end = found
+            self._ends.remove((end, name))
+            self.free += job.hosts
+
+    def start(self, now: float) -> list[LocalJob]:
+        """Start the jobs that can start, and return them."""
+        started = []
+        while self._waiting:
+            job = next(iter(self._waiting.values()))
+            if job.hosts > self.free:
+                break
+            started.append(self._start(job, now))
+        if self._policy == "easy" and self._waiting and self.free:
+            started.extend(self._backfill(now))
+        return started
+
+    def _start(self, job: LocalJob, now: float) -> LocalJob:
+        del self._waiting[job.name]
+        end = now + job.walltime
+        self._running[job.name] = job, end
+        insort(self._ends, (end, job.name))
+        self.free -= job.hosts
+        return job
+
+    def _backfill(self, now: float) -> list[LocalJob]:
+        """Jobs behind the first one that do not delay it."""
+        shadow, spare = self._reservation(next(iter(self._waiting.values())))
+        started = []
+        for job in list(islice(self._waiting.values(), 1, 1 + DEPTH)):
+            in_time = now + job.walltime <= shadow
+            if job.hosts <= self.free and (in_time or job.hosts <= spare):
+                started.append(self._start(job, now))
+                spare -= 0 if in_time else job.hosts
+        return started
+
+    def _reservation(self, job: LocalJob) -> tuple[float, int]:
+        """The latest start of this job, and the number of hosts that are free beside it then."""
+        free = self.free
+        for end, name in self._ends:
+            free += self._running[name][0].hosts
+            if free >= job.hosts:
+                return end, free - job.hosts
+        return math.inf, 0
+
 
 ONLY_CLUSTER: Final = "cluster"
 """The name of the cluster if all hosts are in one."""
 
 
-class CampaignPlan(Record, frozen=True, kw_only=True):
+class CampaignPlan(GridValue, frozen=True, kw_only=True):
     """A campaign of the plan.
 
     Args:
@@ -40,12 +150,12 @@ class CampaignPlan(Record, frozen=True, kw_only=True):
     duration: float = 60.0
     type: CampaignType = CampaignType.DEFAULT
 
-    def read(self, clusters: Iterable[str]) -> Submitted:
+    def read(self, clusters: Iterable[str]) -> CampaignSubmission:
         """The campaign, for these clusters. It raises `InputError` if the JDL is wrong."""
         return read_jdl(json.dumps(self.jdl), user=self.user, clusters=list(clusters), type=self.type)
 
 
-class GridPlan(Record, frozen=True, kw_only=True):
+class GridPlan(GridValue, frozen=True, kw_only=True):
     """A simulated grid.
 
     Args:
@@ -68,7 +178,7 @@ class GridPlan(Record, frozen=True, kw_only=True):
     power: Mapping[str, float] = msgspec.field(default_factory=dict)
     queue: QueuePolicy = "fcfs"
     cycle: float = 15.0
-    settings: Settings = Settings()
+    settings: GridSettings = GridSettings()
     priorities: tuple[UserPriority, ...] = ()
     stop: bool = False
 
@@ -140,3 +250,110 @@ def seconds_in(parameters: str) -> float | None:
                 continue
             return seconds if 0 < seconds < math.inf else None
     return None
+
+
+# Workloads of a cluster's own users, for studies of campaigns: jobs that arrive at random, with a given load.
+
+
+def local_workload(
+    hosts: int,
+    duration: float,
+    *,
+    load: float = 0.6,
+    mean_seconds: float = 600.0,
+    largest: float = 0.0625,
+    seed: int = 0,
+) -> Workload:
+    """Jobs that arrive at random (a Poisson process), with a given load of the cluster.
+
+    Args:
+        hosts: the number of hosts of the cluster, at least 1.
+        duration: the time in which they arrive, in seconds.
+        load: the share of the hosts that they use on average, 0 to 1.
+        mean_seconds: the mean duration of a job; the durations are distributed log-normally.
+        largest: the greatest share of the hosts that a job takes; the sizes are distributed log-uniformly.
+        seed: the seed of the random numbers.
+
+    >>> len(local_workload(64, 36000.0, load=0.6)), len(local_workload(64, 36000.0, load=0.3))
+    (1112, 555)
+    """
+    if hosts < 1 or not 0 <= load <= 1 or not 0 < mean_seconds < math.inf:
+        raise InputError(f"expected hosts, a load of 0 to 1 and seconds, got {hosts}, {load} and {mean_seconds}")
+    drawn = random.Random(seed)
+    most = max(1, int(hosts * largest))
+    widest = math.log(most + 1)
+    mean_hosts = sum(size * math.log((size + 1) / size) for size in range(1, most + 1)) / widest
+    between = math.inf if not load else mean_hosts * mean_seconds / (load * hosts)
+    sigma = 1.0
+    mu = math.log(mean_seconds) - sigma * sigma / 2
+    jobs: list[StaticJob] = []
+    time = drawn.expovariate(1 / between) if load else math.inf
+    while time < duration:
+        seconds = min(max(drawn.lognormvariate(mu, sigma), 1.0), 20 * mean_seconds)
+        size = min(most, int(math.exp(drawn.random() * widest)))
+        profile = DelayProfile(round(seconds, 3))
+        walltime = round(seconds * drawn.uniform(1.1, 3.0), 3)
+        jobs.append(StaticJob(str(len(jobs)), round(time, 3), size, profile, walltime=walltime))
+        time += drawn.expovariate(1 / between)
+    return Workload(jobs)
+
+
+# The simulation of a campaign before it is run: its JDL, on clusters of the same sizes that have their own jobs.
+
+
+WARM_UP: Final = 3600.0
+"""When the campaign is submitted, in seconds: by then, the clusters are loaded."""
+
+LOCAL_SECONDS: Final = 600.0
+"""The mean duration of the clusters' own jobs."""
+
+
+def read_campaign(text: str, read_file: Callable[[str], str]) -> dict[str, Any]:
+    """The keys of a JDL in CiGri 3's JSON, with the lines of its parameter file as parameters.
+
+    Raises:
+        InputError: it is no object in JSON.
+    """
+    try:
+        jdl = msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise InputError(f"expected a JDL in JSON: {error}") from None
+    file = jdl.get("param_file")
+    if isinstance(file, str) and not {"params", "nb_jobs"} & jdl.keys():
+        del jdl["param_file"]
+        jdl["params"] = read_file(file).splitlines()
+    return jdl
+
+
+def clusters_in(jdl: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the clusters in a JDL."""
+    named = jdl.get("clusters")
+    return tuple(named) if isinstance(named, dict) else ()
+
+
+def plan_campaign(
+    jdl: Mapping[str, Any], sizes: Mapping[str, int], *, seconds: float, load: float = 0.0, settings: GridSettings
+) -> tuple[GridPlan, list[Workload]]:
+    """The plan, and the workloads of the clusters' own jobs.
+
+    Args:
+        jdl: the keys of the JDL.
+        sizes: how many resources each of its clusters has.
+        seconds: the duration of a task, in seconds, > 0. A word `d=SECONDS` of its parameters goes first.
+        load: the share of the resources that the clusters' own jobs use on average, 0 to 1.
+        settings: the settings of the grid.
+
+    Raises:
+        InputError: the JDL is wrong.
+    """
+    campaign = CampaignPlan(jdl=jdl, duration=seconds, submission_time=WARM_UP if load else 0.0)
+    tasks = campaign.read(sizes).parameters
+    work = sum(seconds_in(task) or seconds for task in tasks)
+    idle = max(1.0, sum(sizes.values()) * (1 - load))
+    horizon = WARM_UP + 10 * work / idle + 200 * seconds
+    own = [
+        local_workload(size, horizon, load=load, mean_seconds=LOCAL_SECONDS, seed=number)
+        for number, size in enumerate(sizes.values())
+    ]
+    plan = GridPlan(campaigns=(campaign,), clusters=dict(sizes), queue="easy", cycle=5.0, settings=settings, stop=True)
+    return plan, own if load else []

@@ -1,10 +1,12 @@
 """The store of campaigns: SQLite or PostgreSQL, by SQLAlchemy, which comes with `batprotocol[campaigns]`.
 
-`engine` is the database with its transactions, `tables` has the tables, `numbers` gives unique numbers, and `rows`
-converts rows to values. `cycle` writes and `reading` reads for a cycle, `users` serves the requests of users, and
-`store` combines them.
+`_engine` is the database with its transactions. `_tables` has the tables, gives unique numbers, and converts rows to
+values. `_cycle` reads and writes for a cycle, `_requests` serves the requests of users, and `_store` combines them.
 """
 
-from batprotocol.campaigns.store.store import OpenCycle, Store, Where
+from batprotocol._util.deprecation import old_names
+from batprotocol.campaigns.store._store import ClusterEntry, GridStore, OpenCycle
 
-__all__ = ["OpenCycle", "Store", "Where"]
+__all__ = ["ClusterEntry", "GridStore", "OpenCycle"]
+
+__getattr__ = old_names(__name__, {"Store": "GridStore", "Where": "ClusterEntry"})

@@ -16,8 +16,7 @@ from batprotocol.recordings.names import Place
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue
-    from batprotocol.legacy.conversation import Conversation
-    from batprotocol.legacy.conversation.advising import OldAdviser
+    from batprotocol.legacy.conversation import Conversation, OldAdviser
 
 __all__ = ["OLD_JSON", "OLD_TEXT"]
 
@@ -48,22 +47,21 @@ def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
 
 
 def _json(data: bytes, kind: str, strict: bool) -> tuple[Any, Any]:
-    from batprotocol.legacy.json import careful, codec
+    from batprotocol.legacy.json.wire import decode, parsed
 
     if strict:
-        careful.parsed(data)  # the syntax that Batsim reads, without the documentation's commas
-    codec.decode(data, "4.2")
-    original, _ = careful.parsed(data, strict=False)
+        parsed(data)  # the syntax that Batsim reads, without the documentation's commas
+    decode(data, "4.2")
+    original, _ = parsed(data, strict=False)
     return original, _tree(original)
 
 
 def _text(data: bytes, kind: str, strict: bool) -> tuple[Any, Any]:
     import msgspec
 
-    from batprotocol.legacy.text import codec, framing
-    from batprotocol.legacy.text.stamps import STAMPS
+    from batprotocol.legacy.text.wire import STAMPS, decode, decode_frame
 
-    message = framing.decode_frame(data, strict=strict) if kind == "frame" else codec.decode(data, strict=strict)
+    message = (decode_frame if kind == "frame" else decode)(data, strict=strict)
     stamps = {stamp.value: stamp.letter for stamp in STAMPS}
     events = []
     for event in message.events:
@@ -126,7 +124,7 @@ def _judge(rules: str) -> Conversation:
 
 
 def _adviser(seconds: float) -> OldAdviser:
-    from batprotocol.legacy.conversation.advising import OldAdviser
+    from batprotocol.legacy.conversation import OldAdviser
 
     return OldAdviser(seconds)
 

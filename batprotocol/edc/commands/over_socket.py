@@ -31,7 +31,7 @@ from batprotocol.edc.commands.scheduler import (
 )
 from batprotocol.edc.running import drive
 from batprotocol.errors import PeerGone
-from batprotocol.legacy.commands.ends import drive_old, spoken
+from batprotocol.legacy.commands import drive_old, protocol_of
 from batprotocol.results import write_allocations, write_attempts
 
 __all__ = ["run"]
@@ -82,7 +82,7 @@ def run(
         print(f"batproto: {remark}", file=sys.stderr)
     if pin:
         pinned()
-    other_protocol = spoken(protocol, schema)
+    other_protocol = protocol_of(protocol, schema)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         status = 1

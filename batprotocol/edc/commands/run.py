@@ -6,7 +6,7 @@ import click
 
 from batprotocol.cli.completing import complete_old_protocol, complete_scheduler
 from batprotocol.cli.parameters import WithCommand, old_protocol, schema_option, timeout_option
-from batprotocol.legacy.commands.bridge import jobs_option, redis_option
+from batprotocol.legacy.commands import jobs_option, redis_option
 
 __all__ = ["library", "run"]
 

@@ -1,6 +1,5 @@
-"""JSON over ZeroMQ, the protocol of Batsim 1 to 4: values, the table of versions, the codec, the builder.
+"""JSON over ZeroMQ, the protocol of Batsim 1 to 4.
 
-`codec` reads bytes into the events of `events`. `careful` reads the messages on which `codec` fails. The events hold
-the values of `values`. `profiles` translates the profiles among them into the current protocol. `versions` lists the
-versions in which each event and field exists.
+`values` and `events` are its values, with the table of the versions in which each event and field exists. `wire` reads
+and writes bytes, `builder` makes messages, and `rules` judges the messages of a scheduler.
 """

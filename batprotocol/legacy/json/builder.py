@@ -12,10 +12,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from batprotocol.errors import BuilderError, EncodeError, HostSetError, shown
-from batprotocol.legacy.json import codec
 from batprotocol.legacy.json import events as said
+from batprotocol.legacy.json import wire as codec
+from batprotocol.legacy.json.events import Version, rows_of, version_of
 from batprotocol.legacy.json.values import Job, JobProfile, JobProgress, Resource
-from batprotocol.legacy.json.versions import Version, rows_of, version_of
 from batprotocol.model import HostSet, Profile, format_hosts
 
 __all__ = ["MessageBuilder"]

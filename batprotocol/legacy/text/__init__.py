@@ -1,5 +1,6 @@
-"""Text over Unix sockets, the protocol before Batsim 1: the events of its sixteen stamps, and the codec.
+"""Text over Unix sockets, the protocol before Batsim 1.
 
-`stamps` has the table, `lenient` the other forms that Batsim accepts, and `framing` the size before each message.
-Messages do not hold the requests of jobs: they are in Redis (`batprotocol.legacy.store`), or in the workload file.
+`events` are its values, `wire` has the table of its sixteen stamps and the codec, `rules` judges the messages of a
+scheduler, and `runtime` has the sockets and the ends of a bridge. Messages do not hold the requests of jobs: these are
+in Redis (`batprotocol.legacy.store`), or in the workload file.
 """

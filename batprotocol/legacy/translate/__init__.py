@@ -5,9 +5,11 @@ current decision component. Together, they connect any two versions. Their `repo
 lose.
 """
 
-from batprotocol.legacy.translate.batsim.translation import ToOldBatsim
-from batprotocol.legacy.translate.report import Loss, Report
-from batprotocol.legacy.translate.scheduler.memory import Options
-from batprotocol.legacy.translate.scheduler.translation import ToOldScheduler
+from batprotocol._util.deprecation import old_names
+from batprotocol.legacy.translate.old_batsim import ToOldBatsim
+from batprotocol.legacy.translate.old_scheduler import Options, ToOldScheduler
+from batprotocol.legacy.translate.values import Loss, TranslationReport
 
-__all__ = ["Loss", "Options", "Report", "ToOldBatsim", "ToOldScheduler"]
+__all__ = ["Loss", "Options", "ToOldBatsim", "ToOldScheduler", "TranslationReport"]
+
+__getattr__ = old_names(__name__, {"Report": "TranslationReport"})

@@ -14,7 +14,7 @@ from typing import Any, Final
 from batprotocol._schema.description import SCHEMA
 from batprotocol.builder import PROTOCOL_VERSION
 from batprotocol.errors import DecodeError, EncodeError
-from batprotocol.legacy.translate.report import Report
+from batprotocol.legacy.translate.values import TranslationReport
 from batprotocol.model import Message
 from batprotocol.schemas import Codec, Record
 from batprotocol.wire import decode_binary
@@ -60,7 +60,7 @@ class AgeTranslation:
 
     def __init__(self, schema: Schema) -> None:
         self.codec = Codec(schema)
-        self.report = Report()
+        self.report = TranslationReport()
         self._today = Codec(SCHEMA)
         self._in = _Way(schema, SCHEMA, self.report)
         self._out = _Way(SCHEMA, schema, self.report)
@@ -93,7 +93,7 @@ class AgeTranslation:
 class _Way:
     """A conversion from one schema to another."""
 
-    def __init__(self, source: Schema, target: Schema, report: Report) -> None:
+    def __init__(self, source: Schema, target: Schema, report: TranslationReport) -> None:
         self.source, self.target, self.report = source, target, report
         back = {new: old for old, new in _NAMES.items()}
         self.names = {
@@ -220,7 +220,7 @@ class _Way:
         raise _NotCarried(f"{'.'.join(path)} is missing, and the other side needs it")
 
 
-# More than another name: each function returns the fields of both sides that it has converted.
+# Fields that need more than another name: each function returns the fields of both sides that it has converted
 
 _Special = Callable[[_Way, Table, Record, Table, Record], set[str]]
 

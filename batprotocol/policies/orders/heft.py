@@ -13,7 +13,7 @@ from batprotocol.model import Job
 from batprotocol.policies.jobs import RunningJob, State, WaitingJob
 from batprotocol.policies.orders.base import Order
 from batprotocol.workloads.requests import longest_paths, read_request
-from batprotocol.workloads.requests.dependencies import full_id
+from batprotocol.workloads.requests.notation import full_id
 
 __all__ = ["HEFT"]
 

@@ -34,7 +34,7 @@ from batprotocol.policies.site.runs import Run
 from batprotocol.policies.walltimes import Walltimes
 from batprotocol.workloads.requests import Request
 from batprotocol.workloads.requests import Site as Machine
-from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.offers import needs_of
 
 __all__ = ["Admission", "SiteHosts"]
 

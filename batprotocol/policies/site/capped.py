@@ -24,7 +24,7 @@ from batprotocol.policies.site.reserving import NEVER, Start
 from batprotocol.policies.site.scarcity import Held, Scarcity
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.timeline import Found
-from batprotocol.workloads.requests.features import matches
+from batprotocol.workloads.requests.notation import matches
 
 __all__ = ["CappedPlanner"]
 

@@ -12,8 +12,8 @@ import msgspec
 from batprotocol.policies.allocations import best_fitting
 from batprotocol.policies.site.pool import Amount
 from batprotocol.workloads.requests import Request
-from batprotocol.workloads.requests.features import Expression, matches
-from batprotocol.workloads.requests.offer import Offer
+from batprotocol.workloads.requests.notation import Expression, matches
+from batprotocol.workloads.requests.offers import Offer
 
 __all__ = ["RANKINGS", "Chooser"]
 

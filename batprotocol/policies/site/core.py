@@ -46,7 +46,7 @@ from batprotocol.policies.switching import Switching
 from batprotocol.policies.walltimes import Walltimes
 from batprotocol.workloads.host_events import HostEvent, Window
 from batprotocol.workloads.requests import Allocated, Attempt, read_request
-from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.offers import needs_of
 from batprotocol.workloads.requests.request import NOTHING
 
 __all__ = ["Site"]

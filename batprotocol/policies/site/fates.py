@@ -60,7 +60,7 @@ class Fates:
 
         Args:
             jobs: the jobs.
-            cause: why: a key of `batprotocol.workloads.requests.attempts.ENDS`.
+            cause: why: a key of `batprotocol.workloads.requests.usage.ENDS`.
         """
         jobs = [job for job in jobs if not job.is_killed]
         for job in jobs:

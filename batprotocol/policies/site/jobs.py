@@ -13,8 +13,8 @@ from batprotocol.policies.site.lanes import Lane
 from batprotocol.policies.site.pool import Amount, Pool, fits
 from batprotocol.policies.site.runs import Life, Run
 from batprotocol.workloads.requests import Allocated, Request
-from batprotocol.workloads.requests.dependencies import in_workload_of
-from batprotocol.workloads.requests.fitting import needs_of
+from batprotocol.workloads.requests.notation import in_workload_of
+from batprotocol.workloads.requests.offers import needs_of
 
 __all__ = ["Entry", "Kind", "Ranked", "Ranking", "SiteJob", "SiteRunning", "allocated_by"]
 
@@ -187,7 +187,7 @@ class SiteRunning(RunningJob):
         is_giving_way: whether it is being preempted.
         is_killed: whether it was killed, and has not ended yet.
         missing: the hosts that are not on yet: it runs when all are.
-        cause: why it is being killed: a key of `batprotocol.workloads.requests.attempts.ENDS`; "": it is not.
+        cause: why it is being killed: a key of `batprotocol.workloads.requests.usage.ENDS`; "": it is not.
         priority: its priority when it started: the order in which jobs give way can depend on it.
     """
 

@@ -25,8 +25,7 @@ from batprotocol.policies.failures import Checkpoint, Failures
 from batprotocol.policies.site.jobs import SiteJob, SiteRunning
 from batprotocol.policies.site.pieces import Pieces, length_of, scaled
 from batprotocol.policies.site.runs import Life, Run
-from batprotocol.workloads.requests.attempts import Attempt
-from batprotocol.workloads.requests.lives import RERUN_WORKLOAD, rerun_id
+from batprotocol.workloads.requests.usage import RERUN_WORKLOAD, Attempt, rerun_id
 
 __all__ = ["Ended", "Lives", "end_of", "remaining"]
 
@@ -155,7 +154,7 @@ class Lives:
 
         Args:
             job: the run.
-            end: why it has ended: a key of `batprotocol.workloads.requests.attempts.ENDS`.
+            end: why it has ended: a key of `batprotocol.workloads.requests.usage.ENDS`.
             ended: how far it had come, and the next run.
             now: the time.
         """
@@ -193,7 +192,7 @@ class Lives:
 
 
 def end_of(job: SiteRunning, ended: FinalJobState) -> str:
-    """Why a run has ended: a key of `batprotocol.workloads.requests.attempts.ENDS`."""
+    """Why a run has ended: a key of `batprotocol.workloads.requests.usage.ENDS`."""
     end = _STATES.get(ended, "completed")
     return job.cause or end if end == "killed" else end
 

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import add, le, sub
 from typing import Final, TypeAlias
 
-from batprotocol.workloads.requests.amounts import GPU
-from batprotocol.workloads.requests.fitting import Needs
-from batprotocol.workloads.requests.offer import Offer
+from batprotocol.workloads.requests.notation import GPU
+from batprotocol.workloads.requests.offers import Needs, Offer
 
 __all__ = ["WHOLE", "Amount", "Pool", "added", "fits", "reduced"]
 

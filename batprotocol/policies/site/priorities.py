@@ -25,8 +25,7 @@ from batprotocol.policies.orders.fair_share import (
 from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
 from batprotocol.policies.site.membership import ANY
 from batprotocol.policies.site.rules import Priority, SiteRules
-from batprotocol.workloads.requests.fitting import needs_of
-from batprotocol.workloads.requests.offer import Offer
+from batprotocol.workloads.requests.offers import Offer, needs_of
 
 __all__ = ["Priorities"]
 

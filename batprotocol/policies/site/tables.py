@@ -15,7 +15,7 @@ import msgspec
 
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.sites.slurm.texts import span
-from batprotocol.workloads.requests.amounts import parse_memory
+from batprotocol.workloads.requests.notation import parse_memory
 
 __all__ = ["converted", "seconds_of", "weights_of"]
 

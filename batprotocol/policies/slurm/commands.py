@@ -26,8 +26,7 @@ from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.policies.slurm.reservations import LicenseReservation, NodeReservation
 from batprotocol.sites.slurm.texts import minutes, span
 from batprotocol.workloads.requests import Request, expanded_names
-from batprotocol.workloads.requests.amounts import parse_licenses, parse_moment
-from batprotocol.workloads.requests.features import matches
+from batprotocol.workloads.requests.notation import matches, parse_licenses, parse_moment
 
 __all__ = [
     "OPTIONS",

@@ -42,8 +42,8 @@ from batprotocol.sites.slurm.configuration import PartitionLine, SlurmConfigurat
 from batprotocol.workloads.host_events import HostEvent, Window, read_host_event
 from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import Allocated, read_request
-from batprotocol.workloads.requests.amounts import GPU, Gres
-from batprotocol.workloads.requests.lives import rerun_id
+from batprotocol.workloads.requests.notation import GPU, Gres
+from batprotocol.workloads.requests.usage import rerun_id
 
 __all__ = [
     "LIKE",

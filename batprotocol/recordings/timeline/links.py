@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from batprotocol.model import FinalJobState
 from batprotocol.recordings.timeline.values import TimelineJob
 from batprotocol.workloads.requests import Dependencies
-from batprotocol.workloads.requests.lives import submitted_id
 from batprotocol.workloads.requests.request import NOTHING
+from batprotocol.workloads.requests.usage import submitted_id
 
 __all__ = ["AGAIN", "Link", "links_of"]
 

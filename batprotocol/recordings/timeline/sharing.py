@@ -22,7 +22,7 @@ from batprotocol.recordings.timeline.overlaps import Overlaps, overlaps_of
 from batprotocol.recordings.timeline.packing import off_duty_columns, packed_columns, word_numbers
 from batprotocol.recordings.timeline.values import OffDuty, TimelineData, TimelineJob
 from batprotocol.workloads.requests import Gres, Offer, Request
-from batprotocol.workloads.requests.fitting import Needs, needs_of
+from batprotocol.workloads.requests.offers import Needs, needs_of
 from batprotocol.workloads.requests.usage import ROUNDED
 
 __all__ = ["BAND", "Group", "Rows", "rectangles", "rows_of", "shared"]

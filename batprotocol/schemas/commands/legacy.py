@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from batprotocol.cli.terminal.text import Piece
-from batprotocol.legacy.json.versions import EventRow, Version, rows_of, version_of, written
-from batprotocol.legacy.text.stamps import STAMPS, Stamp
+from batprotocol.legacy.json.events import EventVersions, Version, rows_of, version_of, written
+from batprotocol.legacy.text.wire import STAMPS, Stamp
 from batprotocol.legacy.wire import is_text, text_version
 from batprotocol.model import Direction
 from batprotocol.schemas.commands.told import Told, meanings, title
@@ -34,7 +34,7 @@ def _text_version(protocol: str) -> int:
 
 def overview(protocol: str) -> Iterator[Line]:
     """The events of a protocol, and the purpose of each."""
-    rows: list[EventRow | Stamp]
+    rows: list[EventVersions | Stamp]
     if is_text(protocol):
         rows = [stamp for stamp in STAMPS if stamp.letter in names(protocol)]
     else:
@@ -44,7 +44,7 @@ def overview(protocol: str) -> Iterator[Line]:
         yield [("event", _name(row)), ("", " " * (width - len(_name(row)) + 2)), ("", title(row.value))]
 
 
-def _name(row: EventRow | Stamp) -> str:
+def _name(row: EventVersions | Stamp) -> str:
     return row.letter if isinstance(row, Stamp) else row.type
 
 
@@ -57,7 +57,7 @@ def describe(protocol: str, name: str) -> Iterator[Line]:
     yield from _event(rows_of(version)[name], version)
 
 
-def sides(row: EventRow | Stamp) -> str:
+def sides(row: EventVersions | Stamp) -> str:
     """The sides that may send it."""
     return " and ".join(_SIDES[side] for side in row.directions)
 
@@ -67,7 +67,7 @@ def content(stamp: Stamp, version: int) -> str:
     return stamp.content if version >= 2 else stamp.content.replace("WLOAD!", "")
 
 
-def fields(row: EventRow, version: Version | None = None) -> Iterator[Told]:
+def fields(row: EventVersions, version: Version | None = None) -> Iterator[Told]:
     """The fields of an event, in a version or in all. If they can have any name, one field without a name."""
     told = meanings(row.value)
     if row.fields is None:
@@ -93,7 +93,7 @@ def _stamp(stamp: Stamp, version: int) -> Iterator[Line]:
         yield [("detail", "  documented, but no Batsim that uses text sends it")]
 
 
-def _event(row: EventRow, version: Version) -> Iterator[Line]:
+def _event(row: EventVersions, version: Version) -> Iterator[Line]:
     yield [("heading", "event "), ("event", row.type), ("", f": {sides(row)} may send it")]
     yield [("detail", f"  {title(row.value)}")]
     found = list(fields(row, version))

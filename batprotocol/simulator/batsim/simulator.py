@@ -16,7 +16,7 @@ from batprotocol.simulator.batsim.state.setup import Setup
 from batprotocol.simulator.batsim.state.simulation import Simulation
 from batprotocol.simulator.copying import copied
 from batprotocol.workloads import ExternalEventList, Platform, Workload
-from batprotocol.workloads.traces import TraceReader, read_traces
+from batprotocol.workloads.workload_files import TraceReader, read_traces
 
 __all__ = ["Simulator"]
 

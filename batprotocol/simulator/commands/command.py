@@ -15,7 +15,7 @@ from batprotocol.cli.parameters import (
     schema_option,
     timeout_option,
 )
-from batprotocol.legacy.commands.bridge import old_options
+from batprotocol.legacy.commands import old_options
 
 __all__ = ["simulate"]
 

@@ -27,7 +27,7 @@ from batprotocol.edc.commands.scheduler import allocations_of, attempts_of, cap_
 from batprotocol.edc.commands.template import example_scheduler
 from batprotocol.edc.recording import facts, fingerprint
 from batprotocol.errors import InputError
-from batprotocol.legacy.commands.ends import old_scheduler, spoken, tell
+from batprotocol.legacy.commands import old_scheduler, protocol_of, tell
 from batprotocol.model import FinalJobState, Message
 from batprotocol.results.beside import PowerFile, write_failures, write_power
 from batprotocol.results.electricity import TraceTooShort
@@ -57,9 +57,9 @@ from batprotocol.simulator import (
 from batprotocol.simulator.commands.groups import groups_of, print_groups
 from batprotocol.wire.reflection import Schema
 from batprotocol.workloads.commands.electricity import read_electricity
-from batprotocol.workloads.outages import read_host_events
+from batprotocol.workloads.described import parse_watts, with_watts
+from batprotocol.workloads.host_events import read_host_events
 from batprotocol.workloads.requests import check_requests
-from batprotocol.workloads.watts import parse_watts, with_watts
 
 __all__ = ["run"]
 
@@ -175,7 +175,7 @@ def run(
     lists: Sequence[str | ExternalEventList] = events
     if events and (skip_bad or (target is not None and is_policy(target))):  # other schedulers may read other keys
         lists = _checked(events, len(hosts.computation_hosts), skip_bad, corrected, console_output)
-    other_protocol = spoken(protocol, schema)
+    other_protocol = protocol_of(protocol, schema)
     about = None
     if record is not None:
         inputs = [path for path in (platform, *workloads, *events) if path is not None]

@@ -17,9 +17,7 @@ from batprotocol.simulator import Platform
 from batprotocol.sites.logs.runs import Run, run_id, seconds_between, share_of
 from batprotocol.sites.logs.surveys import Survey
 from batprotocol.workloads.requests import read_request
-from batprotocol.workloads.requests.amounts import memory_text
-from batprotocol.workloads.requests.dependencies import parse_dependency
-from batprotocol.workloads.requests.ranges import expanded_names, folded_names
+from batprotocol.workloads.requests.notation import expanded_names, folded_names, memory_text, parse_dependency
 
 __all__ = ["Unit", "asked", "held_before", "unit_for"]
 

@@ -22,8 +22,8 @@ from batprotocol.sites.logs.jobs import LoggedJob
 from batprotocol.sites.logs.runs import Attempts, Run, Share, run_id, runs_of, share_of
 from batprotocol.sites.logs.sorting import Keyed, in_order
 from batprotocol.workloads.columns import Hashes
-from batprotocol.workloads.machines import natural_order
-from batprotocol.workloads.requests.dependencies import parse_dependency
+from batprotocol.workloads.platform import natural_order
+from batprotocol.workloads.requests.notation import parse_dependency
 
 __all__ = ["Peak", "Survey", "survey_of"]
 

@@ -32,7 +32,7 @@ def _time(context: click.Context, parameter: click.Parameter, given: str | None)
     if given is None:
         return None
     from batprotocol.errors import InputError
-    from batprotocol.workloads.units import parse_time
+    from batprotocol.workloads.simgrid import parse_time
 
     try:
         return parse_time(given)

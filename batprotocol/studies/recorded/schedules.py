@@ -22,7 +22,7 @@ from batprotocol.studies.recorded.recordings import readable
 from batprotocol.studies.recorded.replays import Replay, jobs_of, starts_of
 from batprotocol.studies.recorded.sites import configuration_of_run
 from batprotocol.workloads.requests import expanded_names
-from batprotocol.workloads.requests.lives import rerun_id
+from batprotocol.workloads.requests.usage import rerun_id
 
 __all__ = ["recorded_schedule", "replayed_schedule"]
 

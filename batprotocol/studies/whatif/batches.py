@@ -25,7 +25,7 @@ from batprotocol.results.times import JobTimes, RunRows, whole_jobs
 from batprotocol.results.usage import HostUse, Resource
 from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slowdown
 from batprotocol.workloads.requests import Allocated, Attempt
-from batprotocol.workloads.requests.dependencies import Dependency, parse_dependency
+from batprotocol.workloads.requests.notation import Dependency, parse_dependency
 
 __all__ = ["FROM_SUBMISSION", "Facts", "LoggedRun", "Parts", "RunOfLog", "facts_of", "metric_of"]
 

@@ -12,7 +12,7 @@ from batprotocol.errors import InputError
 from batprotocol.policies.slurm.scheduler import LIKE
 from batprotocol.simulator import Platform
 from batprotocol.workloads import Host
-from batprotocol.workloads.zones import ClusterZone
+from batprotocol.workloads.network import ClusterZone
 
 __all__ = ["resized"]
 

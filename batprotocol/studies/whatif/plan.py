@@ -18,7 +18,7 @@ from batprotocol.studies.whatif.machines import resized
 from batprotocol.studies.whatif.question import Question, parse_nodes
 from batprotocol.studies.whatif.windows import Span, Window, span_of_log, usual_length, windows_of
 from batprotocol.workloads import advice_on, named_workload, platform_xml, read_platform, with_recordings, workload_info
-from batprotocol.workloads.reading import is_log
+from batprotocol.workloads.names import is_log
 
 __all__ = ["ARRIVALS", "RECORDED", "Plan", "plan_for"]
 

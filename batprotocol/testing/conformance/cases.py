@@ -26,9 +26,8 @@ from batprotocol.model import (
 )
 from batprotocol.simulator import ExternalEventList, Platform, StaticJob, Workload, WorkloadProfile
 from batprotocol.testing import simulations
-from batprotocol.workloads.hosts import Host, Role, SleepPState, Watts
-from batprotocol.workloads.network import Link
-from batprotocol.workloads.zones import ClusterZone
+from batprotocol.workloads.network import ClusterZone, Link
+from batprotocol.workloads.platform import Host, Role, SleepPState, Watts
 
 __all__ = ["STAGES", "Case", "Stage", "cases", "kills_that_race"]
 

@@ -82,7 +82,7 @@ def _workload(name: str, data: bytes, indent: int | None) -> bytes | None:
     with suppress(ValueError, RecursionError):
         found = json.loads(data)
         if isinstance(found.get("jobs"), list) and isinstance(found.get("profiles"), dict):
-            from batprotocol.workloads.older_profiles import (
+            from batprotocol.workloads.workload_files import (
                 modernized,  # the simulator, which messages do not need
             )
 

@@ -55,9 +55,9 @@ def _old_name(name: str) -> str | None:
     """The event type of the older protocols of this name, such as `JOB_SUBMITTED`, or None."""
     if not name.isupper():
         return None
-    from batprotocol.legacy.json import versions
+    from batprotocol.legacy.json.events import EVENTS
 
-    return name if any(row.type == name for row in versions.EVENTS) else None
+    return name if any(row.type == name for row in EVENTS) else None
 
 
 def _fast_name(lower: str) -> str | None:

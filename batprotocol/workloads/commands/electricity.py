@@ -7,7 +7,7 @@ from batprotocol.cli.terminal.left_out import report_left_out
 from batprotocol.cli.terminal.output import Output
 from batprotocol.simulator import Electricity
 from batprotocol.workloads.electricity import CARBON, PRICE
-from batprotocol.workloads.power_traces import cap_named, trace_named
+from batprotocol.workloads.electricity.tables import cap_named, trace_named
 
 __all__ = ["read_electricity"]
 

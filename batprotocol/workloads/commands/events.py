@@ -11,7 +11,7 @@ from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
 from batprotocol.errors import InputError
 from batprotocol.simulator import Platform, described_platform, read_platform
-from batprotocol.workloads.event_lists import HasData, write_event_lines
+from batprotocol.workloads.events import HasData, write_event_lines
 
 __all__ = ["machine_of", "write_events"]
 

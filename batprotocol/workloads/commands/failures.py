@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from batprotocol.errors import InputError
 from batprotocol.workloads.commands.events import machine_of, write_events
-from batprotocol.workloads.outages import FailureModel, Law, drawn_failures, failure_preset, parse_law
+from batprotocol.workloads.host_events import FailureModel, Law, drawn_failures, failure_preset, parse_law
 
 __all__ = ["show"]
 

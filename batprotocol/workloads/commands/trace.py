@@ -11,8 +11,8 @@ from batprotocol.errors import InputError
 from batprotocol.results.words import duration
 from batprotocol.workloads.commands.events import write_events
 from batprotocol.workloads.electricity import CARBON, PRICE, Trace
-from batprotocol.workloads.electricity.events import power_events
-from batprotocol.workloads.power_traces import trace_named
+from batprotocol.workloads.electricity.tables import trace_named
+from batprotocol.workloads.electricity.trace import power_events
 
 __all__ = ["show"]
 

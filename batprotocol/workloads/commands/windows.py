@@ -7,7 +7,7 @@ from batprotocol.cli.terminal.left_out import report_left_out
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import InputError
 from batprotocol.workloads.commands.events import write_events
-from batprotocol.workloads.outages import planned_windows, read_windows, repeated_windows
+from batprotocol.workloads.host_events import planned_windows, read_windows, repeated_windows
 
 __all__ = ["show"]
 

@@ -1,11 +1,8 @@
 """Electricity: the watts of hosts, carbon intensities and prices over time, and the grams and money of a consumption.
 
-`units` has the units of tables, `tables` reads the tables of publishers, and `trace` has the values over time. `events`
-writes them as external events and reads them. `daily` makes a curve that repeats each day, and `best_times` finds the
-best times of a trace. `accounts` measures a consumption. `hosts` has the watts of hosts, as their properties declare
-them.
-
-This package must not know files, schedulers, and how energy is simulated.
+`trace` has the units, the values over time, and the external events that report them. `tables` reads the tables of
+publishers, and the names of traces. `best_times` finds the best times of a trace. `accounts` measures a consumption.
+`hosts` has the watts of hosts, as their properties declare them.
 """
 
 from __future__ import annotations
@@ -13,16 +10,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batprotocol._util.deprecation import old_names
-from batprotocol.workloads.electricity.accounts import Consumption, consumption_of
-from batprotocol.workloads.electricity.best_times import BestTimes
-from batprotocol.workloads.electricity.daily import daily_trace
-from batprotocol.workloads.electricity.events import PowerEvent, read_power_event
-from batprotocol.workloads.electricity.hosts import HostWatts, SleepPState, Watts, host_watts
-from batprotocol.workloads.electricity.trace import JOULES_PER_KWH, Step, Trace
-from batprotocol.workloads.electricity.units import CARBON, POWER, PRICE, Kind, Unit, parse_power, parse_unit
 
 if TYPE_CHECKING:
+    from batprotocol.workloads.electricity.accounts import Consumption, consumption_of
+    from batprotocol.workloads.electricity.best_times import BestTimes
+    from batprotocol.workloads.electricity.hosts import HostWatts, SleepPState, Watts, host_watts
     from batprotocol.workloads.electricity.tables import FORMATS, Table, read_table
+    from batprotocol.workloads.electricity.trace import (
+        CARBON,
+        JOULES_PER_KWH,
+        POWER,
+        PRICE,
+        Kind,
+        PowerEvent,
+        Step,
+        Trace,
+        Unit,
+        daily_trace,
+        parse_power,
+        parse_unit,
+        read_power_event,
+    )
 
 __all__ = [
     "CARBON",
@@ -50,6 +58,27 @@ __all__ = [
     "read_table",
 ]
 
+# Whoever needs one of these modules does not wait for the others.
+_MODULES = {
+    "accounts": ("Consumption", "consumption_of"),
+    "best_times": ("BestTimes",),
+    "hosts": ("HostWatts", "SleepPState", "Watts", "host_watts"),
+    "tables": ("FORMATS", "Table", "read_table"),
+    "trace": (
+        "CARBON",
+        "JOULES_PER_KWH",
+        "Kind",
+        "POWER",
+        "PRICE",
+        "PowerEvent",
+        "Step",
+        "Trace",
+        "Unit",
+        "daily_trace",
+        "parse_power",
+        "parse_unit",
+        "read_power_event",
+    ),
+}
 
-# They need time zones, and most policies read no table.
-__getattr__ = old_names(__name__, {}, late=dict.fromkeys(("FORMATS", "Table", "read_table"), "tables"))
+__getattr__ = old_names(__name__, {}, late={name: module for module, names in _MODULES.items() for name in names})

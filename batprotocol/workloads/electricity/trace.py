@@ -1,20 +1,44 @@
-"""A value over time, such as the carbon intensity of electricity or its price: it changes in steps.
+"""Values over time, such as the carbon intensity of electricity or its price: they change in steps.
 
-This module must not know files, and what schedulers do about it.
+They have units (`Unit`), and may repeat each day (`daily_trace`). A scheduler can get them as external events
+(`PowerEvent`), and needs no file of its own then.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from batprotocol.errors import InputError
+import msgspec
 
-__all__ = ["JOULES_PER_KWH", "Step", "Trace"]
+from batprotocol.errors import InputError, shown
+
+__all__ = [
+    "CARBON",
+    "JOULES_PER_KWH",
+    "NEVER_NEGATIVE",
+    "POWER",
+    "PRICE",
+    "QUANTITIES",
+    "Kind",
+    "PowerEvent",
+    "Step",
+    "Trace",
+    "Unit",
+    "daily_trace",
+    "parse_power",
+    "parse_unit",
+    "power_events",
+    "read_power_event",
+    "unit_in",
+    "unit_of_power",
+]
+
 
 JOULES_PER_KWH: Final = 3.6e6
 """The joules of a kilowatt hour."""
@@ -257,3 +281,246 @@ class Trace:
         elif folded >= self.end:
             turns, folded = turns + 1, self.begin
         return folded, time - folded
+
+
+# Units
+#
+# Carbon intensities are in `g/kWh`: grams of CO2 equivalent for each kilowatt hour. Prices are in a currency for each
+# kilowatt hour, such as `EUR/kWh`. Power is in `W`.
+
+Kind: TypeAlias = Literal["carbon", "price", "power"]
+"""The kinds of values."""
+CARBON: Final[Kind] = "carbon"
+"""Carbon intensities, in g/kWh."""
+PRICE: Final[Kind] = "price"
+"""Prices, in a currency for each kWh."""
+POWER: Final[Kind] = "power"
+"""Watts, such as those that a machine may draw at most."""
+QUANTITIES: Final[dict[Kind, str]] = {CARBON: "a carbon intensity", PRICE: "a price", POWER: "a number of watts"}
+"""The names of a value of each kind."""
+NEVER_NEGATIVE: Final = frozenset((CARBON, POWER))
+"""The kinds of values that are never less than 0. Prices can be."""
+
+_POUND: Final = 0.45359237  # kilograms; exact by definition
+_MASSES: Final = {"g": 1.0, "kg": 1000.0, "t": 1e6, "lb": 1000 * _POUND, "lbs": 1000 * _POUND}
+_ENERGIES: Final = {"kwh": 1.0, "mwh": 1000.0, "gwh": 1e6}
+_CENTS: Final = {"ct": "EUR", "cent": "EUR", "c": "EUR", "p": "GBP", "pence": "GBP"}
+_SIGNS: Final = {"€": "EUR", "£": "GBP", "$": "USD"}
+
+_TEXT: Final = re.compile(
+    r"(?<![a-z0-9])(kg|g|t|lbs?|[a-z]{3}|ct|cent|c|pence|p|[€£$])"
+    r"(?:[ _]?(co2(?:eq|e)?(?:q)?))?"
+    r"(?:/| per |_per_)([kmg]wh)e?(?![a-z0-9])"
+)
+
+_POWER: Final = re.compile(r"(?<![a-z0-9])(?:(|k|m|g)w|(|kilo|mega|giga)watts?)(?![a-z0-9/])")
+_POWERS: Final = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+
+
+class Unit(NamedTuple):
+    """A unit of a table.
+
+    Attributes:
+        kind: the kind of the values.
+        name: the unit that the library computes with: `g/kWh`, a currency for each kilowatt hour, or `W`.
+        factor: what a value is multiplied by to have that unit.
+    """
+
+    kind: Kind
+    name: str
+    factor: float
+
+
+def unit_in(text: str) -> Unit | None:
+    """The unit that a text, such as the header of a column, names; None if it names none.
+
+    >>> unit_in("Carbon intensity gCO₂eq/kWh (direct)")
+    Unit(kind='carbon', name='g/kWh', factor=1.0)
+    >>> unit_in("Day-ahead Price (EUR/MWh)")
+    Unit(kind='price', name='EUR/kWh', factor=0.001)
+    """
+    found = _TEXT.search(text[:1000].lower().replace("₂", "2"))
+    if found is None:
+        return None
+    first, carbon, energy = found.groups()
+    if first in _MASSES:
+        return Unit(CARBON, "g/kWh", _MASSES[first] / _ENERGIES[energy])
+    if carbon:
+        return None
+    if first in _CENTS:
+        return Unit(PRICE, f"{_CENTS[first]}/kWh", 0.01 / _ENERGIES[energy])
+    return Unit(PRICE, f"{_SIGNS.get(first, first.upper())}/kWh", 1 / _ENERGIES[energy])
+
+
+def parse_unit(text: str) -> Unit:
+    """The unit of a text.
+
+    Raises:
+        InputError: it is no unit.
+
+    >>> parse_unit("lbs/MWh").factor
+    0.45359237
+    """
+    unit = unit_in(text)
+    if unit is None:
+        raise InputError(f"expected a unit such as g/kWh, lb/MWh, EUR/MWh or ct/kWh, got {shown(text)}")
+    return unit
+
+
+def unit_of_power(text: str) -> Unit | None:
+    """The unit of power that a text, such as the header of a column, names; None if it names none.
+
+    >>> unit_of_power("Cap (kW)")
+    Unit(kind='power', name='W', factor=1000.0)
+    """
+    found = _POWER.search(text[:1000].lower())
+    return None if found is None else Unit(POWER, "W", _POWERS[(found[1] or found[2] or "")[:1]])
+
+
+def parse_power(text: str) -> float:
+    """The watts of a text such as `4kW`, `1.5 MW` or `4000`.
+
+    Raises:
+        InputError: it is no number of watts.
+
+    >>> parse_power("4kW"), parse_power("250")
+    (4000.0, 250.0)
+    """
+    number, factor = text.strip().lower(), 1.0
+    if number.endswith("w"):
+        number = number[:-1]
+        if number.endswith(("k", "m", "g")):
+            number, factor = number[:-1], _POWERS[number[-1]]
+    try:
+        watts = float(number) * factor if number.isascii() and "_" not in number else math.nan
+    except ValueError:
+        watts = math.nan
+    if not 0 <= watts < math.inf:
+        raise InputError(f"expected a number of watts such as 4000, 4kW or 1.5MW, got {shown(text)}")
+    return watts
+
+
+# Daily curves
+
+_DAY: Final = 86400.0
+
+
+def daily_trace(mean: float, swing: float, peak: float = 19 * 3600.0, *, step: float = 1800.0, unit: str) -> Trace:
+    """A trace that repeats each day. Each step has the value of the cosine at its middle.
+
+    Args:
+        mean: the mean value.
+        swing: how much more the greatest value is.
+        peak: the time of the day with the greatest value, in seconds since midnight, from 0 to 86,400.
+        step: how long a value holds, in seconds; a part of a day.
+        unit: the unit of the values.
+
+    Raises:
+        InputError: a number is out of its range, the unit is no unit, or carbon intensities would be less than 0.
+
+    >>> trace = daily_trace(300.0, 100.0, unit="g/kWh")
+    >>> round(trace.at(19 * 3600)), round(trace.at(7 * 3600)), round(trace.mean(0, 86400), 9)
+    (400, 200, 300.0)
+    """
+    count = round(_DAY / step) if 1 <= step <= _DAY else 0
+    if not count or abs(count * step - _DAY) > 1e-6:
+        raise InputError(f"expected a step that divides a day, from 1 to 86,400 s, got {step:g}")
+    if not (math.isfinite(mean) and math.isfinite(swing) and swing >= 0):
+        raise InputError(f"expected a finite mean, and a swing >= 0, got {mean:g} and {swing:g}")
+    kind = parse_unit(unit).kind
+    if mean < swing and kind in NEVER_NEGATIVE:
+        raise InputError(
+            f"expected {QUANTITIES[kind]} >= 0 at all times, got a mean of {mean:g} and a swing of {swing:g}"
+        )
+    if not 0 <= peak <= _DAY:
+        raise InputError(f"expected a time of the day from 0 to 86,400 s, got {peak:g}")
+    times = [place * step for place in range(count)]
+    cosines = (math.cos(2 * math.pi * (time + step / 2 - peak) / _DAY) for time in times)
+    values = [float(f"{mean + swing * cosine:.12g}") for cosine in cosines]  # the same on all machines
+    return Trace(times, values, _DAY, unit, repeats=True)
+
+
+# External events
+
+_MOST_TEXT: Final = 1 << 16
+_MINE: Final = re.compile(r'"(?:carbon|price)"')
+
+
+class PowerEvent(msgspec.Struct, frozen=True):
+    """The carbon intensity or the price of electricity from the time of the event on.
+
+    Args:
+        kind: `carbon` or `price`.
+        value: the value, in `unit`.
+        unit: `g/kWh`, or a currency for each kilowatt hour.
+
+    >>> PowerEvent("carbon", 212.5, "g/kWh").to_data()
+    '{"carbon":212.5,"unit":"g/kWh"}'
+    """
+
+    kind: Kind
+    value: float
+    unit: str
+
+    def to_data(self) -> str:
+        """The data of the external event."""
+        return msgspec.json.encode({self.kind: self.value, "unit": self.unit}).decode()
+
+
+def power_events(trace: Trace, kind: Kind, until: float) -> Iterator[tuple[float, PowerEvent]]:
+    """The events of a trace from time 0 on: the value at time 0, and each change before a time.
+
+    Args:
+        trace: the values. Time 0 is the begin of the simulation.
+        kind: what they are.
+        until: the end, in seconds.
+
+    Raises:
+        InputError: the trace does not reach over the whole time.
+    """
+    before: float | None = None
+    for step in trace.steps(0.0, until):
+        if step.value != before:
+            yield step.begin, PowerEvent(kind, step.value, trace.unit)
+        before = step.value
+
+
+def read_power_event(data: str) -> PowerEvent | None:
+    """The change that the data of an external event describe.
+
+    Args:
+        data: the data of a `GenericExternalEvent`.
+
+    Returns:
+        None if the data are about something else: they are no JSON object with `carbon` or `price`.
+
+    Raises:
+        InputError: a key has a value that it cannot have, and `path` is the key.
+
+    >>> read_power_event('{"price": 52.1, "unit": "EUR/MWh"}')
+    PowerEvent(kind='price', value=0.0521, unit='EUR/kWh')
+    """
+    if len(data) > _MOST_TEXT or not _MINE.search(data):
+        return None
+    try:
+        given: Any = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    if not isinstance(given, dict):
+        return None
+    kind: Kind | None = CARBON if CARBON in given else PRICE if PRICE in given else None
+    if kind is None:
+        return None
+    value, name = given[kind], given.get("unit", "g/kWh" if kind == CARBON else None)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"expected a number, got {shown(value)}", kind)
+    if kind in NEVER_NEGATIVE and value < 0:
+        raise InputError(f"expected {QUANTITIES[kind]} >= 0, got {shown(value)}", kind)
+    try:
+        unit = parse_unit(name) if isinstance(name, str) else None
+    except InputError:
+        unit = None
+    if unit is None or unit.kind != kind:
+        expected = "g/kWh" if kind == CARBON else "EUR/MWh"
+        raise InputError(f"expected a unit such as {expected}, got {shown(name)}", "unit")
+    return PowerEvent(kind, value * unit.factor, unit.name)

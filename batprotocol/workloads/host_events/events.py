@@ -1,21 +1,102 @@
-"""Events of hosts as values, read from the data of external events and written to them.
+"""The vocabulary of events of hosts: its keys, events as values, and the states of hosts through a sequence of events.
 
-This module must not know which events came before.
+Events are read from the data of external events, and written to them. `HostStates` refuses events that cannot be
+meant, such as the repair of a host that works.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, insort
 from enum import Enum
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from batprotocol.errors import HostSetError, InputError, hint, shown
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
-from batprotocol.workloads.host_events.keys import FLAGS, WINDOW_KEYS
 
-__all__ = ["MAINT", "HostChange", "HostEvent", "Window", "read_host_event"]
+__all__ = [
+    "EVENT_KEYS",
+    "FLAGS",
+    "MAINT",
+    "STATES",
+    "WINDOW_KEYS",
+    "HostChange",
+    "HostEvent",
+    "HostEventKey",
+    "HostStates",
+    "Window",
+    "host_event_schema",
+    "read_host_event",
+]
+
+
+# Keys
+
+
+class HostEventKey(NamedTuple):
+    """A key of an event or a window.
+
+    Attributes:
+        schema: the form of its value, as JSON schema. The reader checks more than a schema can express.
+        meaning: one sentence.
+        slurm: the parameter of scontrol that means the same; "" if there is none.
+    """
+
+    schema: dict[str, Any]
+    meaning: str
+    slurm: str = ""
+
+
+STATES: Final[dict[str, tuple[str, str]]] = {
+    "down": ("The hosts fail. The jobs on them are lost, and no job starts there.", "State=DOWN"),
+    "drain": ("No job starts on the hosts any more. The jobs on them run to their ends.", "State=DRAIN"),
+    "up": ("The hosts are back, and jobs can start there.", "State=RESUME"),
+}
+"""The states that hosts can change to: the meaning, and Slurm's word."""
+
+FLAGS: Final[dict[str, str]] = {
+    "MAINT": "The time of the window is planned maintenance, and no failure.",
+}
+"""The flags of windows, with Slurm's names."""
+
+_NAME: Final = {"type": "string", "minLength": 1, "maxLength": 1000}
+_ID: Final = {"anyOf": [_NAME, {"type": "integer"}]}
+_TIME: Final = {"type": "number", "minimum": 0, "maximum": 2**53}
+_HOSTS: Final = r"^ *[0-9]{1,20}(-[0-9]{1,20})?([ ,]+[0-9]{1,20}(-[0-9]{1,20})?)*[ ,]*$"
+
+
+def _some(item: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [_NAME, {"type": "array", "items": item, "minItems": 1}]}
+
+
+EVENT_KEYS: Final[dict[str, HostEventKey]] = {
+    "hosts": HostEventKey(
+        {"type": "string", "pattern": _HOSTS}, "The numbers of the hosts, such as `0-3,7`.", "NodeName="
+    ),
+    "state": HostEventKey({"enum": list(STATES)}, "The new state of the hosts.", "State="),
+    "reason": HostEventKey({"type": "string", "maxLength": 1000}, "Why, for people.", "Reason="),
+    "window": HostEventKey(
+        {"$ref": "#/$defs/window"}, "A time for which the hosts are promised.", "create reservation"
+    ),
+}
+"""The keys of the data of an event. It has either `state` or `window`."""
+
+WINDOW_KEYS: Final[dict[str, HostEventKey]] = {
+    "begin": HostEventKey(_TIME, "The time at which it begins, in seconds of the simulation.", "StartTime="),
+    "end": HostEventKey(_TIME, "The time at which it ends, later than its begin.", "EndTime="),
+    "name": HostEventKey(_NAME, "Its name, which jobs can ask for with their key `reservation`.", "ReservationName="),
+    "users": HostEventKey(_some(_ID), "The users whose jobs may run on the hosts, such as `ann,bob`.", "Users="),
+    "accounts": HostEventKey(_some(_NAME), "The accounts whose jobs may run on the hosts.", "Accounts="),
+    "flags": HostEventKey(
+        {"anyOf": [{"enum": list(FLAGS)}, {"type": "array", "items": {"enum": list(FLAGS)}}]},
+        "`MAINT`: it is planned maintenance.",
+        "Flags=",
+    ),
+}
+"""The keys of a window. The begin and the end are required."""
+
 
 MAINT: Final = "MAINT"
 """The flag of windows that are planned maintenance."""
@@ -238,3 +319,164 @@ def _several(window: dict[str, Any], key: str, kind: Any) -> tuple[Any, ...]:
     ):
         raise InputError(f"expected names, as 'a,b' or ['a', 'b'], got {shown(value)}", key)
     return tuple(dict.fromkeys(parts))
+
+
+# JSON schema
+
+_DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+def host_event_schema() -> dict[str, Any]:
+    """The JSON schema of the data of events of hosts.
+
+    >>> host_event_schema()["properties"]["state"]["enum"]
+    ['down', 'drain', 'up']
+    """
+    return {
+        "$schema": _DRAFT,
+        "title": "An event of hosts, in the data of an external event",
+        "type": "object",
+        "properties": _properties(EVENT_KEYS),
+        "required": ["hosts"],
+        "oneOf": [{"required": ["state"]}, {"required": ["window"]}],
+        "additionalProperties": True,
+        "$defs": {
+            "window": {
+                "type": "object",
+                "properties": _properties(WINDOW_KEYS),
+                "required": ["begin", "end"],
+                "additionalProperties": False,
+            }
+        },
+    }
+
+
+def _properties(keys: dict[str, HostEventKey]) -> dict[str, Any]:
+    return {name: {"description": key.meaning, **key.schema} for name, key in keys.items()}
+
+
+# States
+
+_UP: Final = 0
+_DRAINED: Final = 1
+_DOWN: Final = 2
+_CODES: Final = {HostChange.UP: _UP, HostChange.DRAIN: _DRAINED, HostChange.DOWN: _DOWN}
+
+
+class HostStates:
+    """Which hosts are down or drained, and which windows are known. In the beginning, all hosts are up.
+
+    Events must come in the order of their times. An event that is refused changes nothing.
+
+    Args:
+        host_count: the number of hosts; they are 0 to `host_count` - 1.
+
+    >>> from batprotocol.workloads.host_events import read_host_event
+    >>> states = HostStates(8)
+    >>> states.take(10.0, read_host_event('{"hosts": "0-3", "state": "down"}'))
+    >>> states.take(20.0, read_host_event('{"hosts": "0-1", "state": "up"}'))
+    >>> states.down
+    FrozenHosts('2-3')
+    >>> states.take(30.0, read_host_event('{"hosts": "0", "state": "up"}'))
+    Traceback (most recent call last):
+    ...
+    batprotocol.errors.InputError: state: host 0 is up already: it must fail or be drained before it comes back
+    """
+
+    def __init__(self, host_count: int) -> None:
+        self.host_count = host_count
+        self._states = bytearray(host_count)
+        self._windows: list[tuple[float, int, Window]] = []
+        self._longest = 0.0
+        self._order = 0
+
+    @property
+    def down(self) -> FrozenHosts:
+        """The hosts that have failed."""
+        return self._in_state(_DOWN)
+
+    @property
+    def drained(self) -> FrozenHosts:
+        """The hosts where no job may start, and the jobs on them run to their ends."""
+        return self._in_state(_DRAINED)
+
+    @property
+    def windows(self) -> list[Window]:
+        """The windows that are known and were not over at the last event, by their begins."""
+        return [window for _, _, window in self._windows]
+
+    def _in_state(self, code: int) -> FrozenHosts:
+        return frozen_hosts(host for host, state in enumerate(self._states) if state == code)
+
+    def take(self, time: float, event: HostEvent | Window) -> None:
+        """An event happens.
+
+        Args:
+            time: its time, in seconds of the simulation.
+            event: the event.
+
+        Raises:
+            InputError: it names a host that does not exist; a host comes back that is up, fails while it is down, or is
+                drained while it is drained or down; or a window begins before its event, or overlaps with another one.
+        """
+        last = event.hosts.intervals[-1][1]
+        if last >= self.host_count:
+            known = f"0 to {self.host_count - 1}" if self.host_count else "none"
+            raise InputError(f"there is no host {last}; the hosts are {known}", "hosts")
+        if isinstance(event, Window):
+            self.announce(time, event)
+        else:
+            self._change(event)
+
+    def _change(self, event: HostEvent) -> None:
+        states = self._states
+        for first, last in event.hosts.intervals:
+            for code in _REFUSED[event.state]:
+                host = states.find(code, first, last + 1)
+                if host >= 0:
+                    raise InputError(f"host {host} {_REFUSED[event.state][code]}", "state")
+        code = _CODES[event.state]
+        for first, last in event.hosts.intervals:
+            states[first : last + 1] = bytes((code,)) * (last + 1 - first)
+
+    def announce(self, time: float, window: Window) -> None:
+        """A window is announced, whose hosts may be any.
+
+        Args:
+            time: the time, in seconds of the simulation.
+            window: the window.
+
+        Raises:
+            InputError: the window begins before its event, or overlaps with another one.
+        """
+        if window.begin < time:
+            raise InputError(
+                f"expected a time that is not before the event, which is at {time:.15g}, got {window.begin:.15g}",
+                "window.begin",
+            )
+        if self._windows and self._windows[0][2].end <= time:
+            self._windows = [entry for entry in self._windows if entry[2].end > time]
+        first = bisect_left(self._windows, (window.begin - self._longest, -1))
+        last = bisect_left(self._windows, (window.end, -1))
+        for _, _, other in self._windows[first:last]:
+            if window.overlaps(other):
+                named = f" {other.name!r}" if other.name else ""
+                hosts = (window.hosts & other.hosts).text
+                raise InputError(
+                    f"it overlaps with the window{named} from {other.begin:.15g} to {other.end:.15g} on hosts {hosts}",
+                    "window",
+                )
+        self._order += 1
+        insort(self._windows, (window.begin, self._order, window))
+        self._longest = max(self._longest, window.end - window.begin)
+
+
+_REFUSED: Final = {
+    HostChange.UP: {_UP: "is up already: it must fail or be drained before it comes back"},
+    HostChange.DOWN: {_DOWN: "is down already: it must come back before it fails again"},
+    HostChange.DRAIN: {
+        _DRAINED: "is drained already: it must come back before it is drained again",
+        _DOWN: "is down: it must come back before it is drained",
+    },
+}
+"""The states in which hosts cannot change to a state, and why."""

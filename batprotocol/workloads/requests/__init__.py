@@ -1,33 +1,40 @@
 """The vocabulary of jobs that ask for more than a number of equal hosts, and of hosts that offer more than one core.
 
 Jobs ask in their extra data, a JSON object; hosts offer in their properties. Names and meanings are Slurm's where
-Slurm has one. `keys` lists the keys of both. `request` reads what a job asks for, `offer` what a host offers; they
-use `amounts` (memory, generic resources, times), `features` (constraints), `dependencies`, `recordings` (what a log
-says about a job) and `ranges` (names of hosts). `fitting` matches the two: the hosts that a job can ever have, or why
-there are none. `waiting` decides when the dependencies of jobs are satisfied, with `circles` for jobs that wait for
-each other. `checking` checks the requests of whole workloads. `paths` has the longest paths through such jobs, `lives`
-the ids of jobs that run again, `attempts` how their runs ended, `allocated` what started jobs take of their hosts, and
-`usage` how many hosts are in use where jobs share them. `schema` writes the vocabulary as JSON schema.
-
-This package must not know schedulers.
+Slurm has one. `vocabulary` lists the keys of both. `request` reads what a job asks for, with the notations of
+`notation`. `offers` reads what a host offers, and matches the two: the hosts that a job can ever have, or why there are
+none. `dependencies` decides when the dependencies of jobs are satisfied. `usage` has what schedulers report of the jobs
+that they start.
 """
 
 from __future__ import annotations
 
-from batprotocol.workloads.requests.allocated import Allocated
-from batprotocol.workloads.requests.amounts import Gres, Moment
-from batprotocol.workloads.requests.attempts import Attempt
-from batprotocol.workloads.requests.checking import check_requests
-from batprotocol.workloads.requests.dependencies import Condition, Dependency
-from batprotocol.workloads.requests.features import Constraint
-from batprotocol.workloads.requests.fitting import Site
-from batprotocol.workloads.requests.offer import Offer, read_offer
-from batprotocol.workloads.requests.paths import longest_paths
-from batprotocol.workloads.requests.ranges import expanded_names, folded_names
-from batprotocol.workloads.requests.recordings import Recording, moved_recording, with_recording
-from batprotocol.workloads.requests.request import ArrayTask, Request, read_request
-from batprotocol.workloads.requests.schema import host_schema, request_schema
-from batprotocol.workloads.requests.waiting import Dependencies, Verdict
+from typing import TYPE_CHECKING
+
+from batprotocol._util.deprecation import old_names
+
+if TYPE_CHECKING:
+    from batprotocol.workloads.requests.dependencies import Dependencies, Verdict, check_requests, longest_paths
+    from batprotocol.workloads.requests.notation import (
+        Condition,
+        Constraint,
+        Dependency,
+        Gres,
+        Moment,
+        expanded_names,
+        folded_names,
+    )
+    from batprotocol.workloads.requests.offers import Offer, Site, read_offer
+    from batprotocol.workloads.requests.request import (
+        ArrayTask,
+        Recording,
+        Request,
+        moved_recording,
+        read_request,
+        with_recording,
+    )
+    from batprotocol.workloads.requests.usage import Allocated, Attempt
+    from batprotocol.workloads.requests.vocabulary import host_schema, request_schema
 
 __all__ = [
     "Allocated",
@@ -55,3 +62,15 @@ __all__ = [
     "request_schema",
     "with_recording",
 ]
+
+# Whoever needs one of these modules does not wait for the others.
+_MODULES = {
+    "dependencies": ("Dependencies", "Verdict", "check_requests", "longest_paths"),
+    "notation": ("Condition", "Constraint", "Dependency", "Gres", "Moment", "expanded_names", "folded_names"),
+    "offers": ("Offer", "Site", "read_offer"),
+    "request": ("ArrayTask", "Recording", "Request", "moved_recording", "read_request", "with_recording"),
+    "usage": ("Allocated", "Attempt"),
+    "vocabulary": ("host_schema", "request_schema"),
+}
+
+__getattr__ = old_names(__name__, {}, late={name: module for module, names in _MODULES.items() for name in names})

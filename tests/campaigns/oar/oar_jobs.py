@@ -9,8 +9,7 @@ from typing import Any
 
 import patience
 
-from batprotocol.campaigns.managers import Request
-from batprotocol.campaigns.managers.oar import manager
+from batprotocol.campaigns.managers import JobRequest, oar
 from batprotocol.campaigns.model import RemoteJob
 
 PATIENCE = 120.0
@@ -25,8 +24,10 @@ def described(path: Path, **members: object) -> str:
 
 
 def why(job: RemoteJob) -> list[str]:
-    return [event.type for event in job.events if event.type in {*manager.CAUSES, "REFUSED"}]
+    return [event.type for event in job.events if event.type in {*oar.CAUSES, "REFUSED"}]
 
 
-def requests_of(*commands: str, first: int = 1, **more: Any) -> list[Request]:
-    return [Request(job=number, command=command, campaign=1, **more) for number, command in enumerate(commands, first)]
+def requests_of(*commands: str, first: int = 1, **more: Any) -> list[JobRequest]:
+    return [
+        JobRequest(job=number, command=command, campaign=1, **more) for number, command in enumerate(commands, first)
+    ]

@@ -16,12 +16,20 @@ from oar_server import FIELDS
 from support import DATA
 
 from batprotocol.campaigns.loop import request_of
-from batprotocol.campaigns.managers import Request
-from batprotocol.campaigns.managers.oar import answers, manager
-from batprotocol.campaigns.managers.oar.answers import Misunderstood, error_of, job_page, resource_page, stress_of
-from batprotocol.campaigns.managers.oar.http import Answer
-from batprotocol.campaigns.managers.oar.requests import Unsafe, arrays, number_of, submission
-from batprotocol.campaigns.model import Campaign, ClusterProperties, Job, Task
+from batprotocol.campaigns.managers import JobRequest, _oar_api, oar
+from batprotocol.campaigns.managers._oar_api import (
+    Misunderstood,
+    OarAnswer,
+    UnsafeRequest,
+    arrays,
+    error_of,
+    job_number_in,
+    job_page,
+    resource_page,
+    stress_of,
+    submission,
+)
+from batprotocol.campaigns.model import Campaign, ClusterProperties, GridJob, GridTask
 
 WITHOUT_ENGINE = True
 
@@ -36,8 +44,8 @@ def test_submissions_are_those_of_cigri() -> None:
         number = int(re.findall(r"\d+", post["name"])[0])
         campaign = Campaign(id=number, user="alice", name="x", clusters=(properties,))
         best_effort = post["type"] == "besteffort"
-        jobs = [Job(id=each, campaign=number, cluster="a", best_effort=best_effort) for each in range(post["post"])]
-        tasks = [Task(each, number, str(each), str(each)) for each in range(post["post"])]
+        jobs = [GridJob(id=each, campaign=number, cluster="a", best_effort=best_effort) for each in range(post["post"])]
+        tasks = [GridTask(each, number, str(each), str(each)) for each in range(post["post"])]
         made = [request_of(job, campaign, task) for job, task in zip(jobs, tasks, strict=True)]
         (together,) = arrays(made)
         body = submission(together, "cigri-1")
@@ -68,7 +76,7 @@ def test_a_job_says_what_it_needs() -> None:
 @pytest.mark.parametrize("text", ["$(touch x)", "`touch x`", 'a" b', "a\\", "a\nb", "${HOME}"])
 @pytest.mark.parametrize("field", ["directory", "properties", "project", "resources"])
 def test_texts_that_a_shell_would_read_are_not_sent(text: str, field: str) -> None:
-    with pytest.raises(Unsafe):
+    with pytest.raises(UnsafeRequest):
         submission([msgspec.structs.replace(requests_of("x")[0], **{field: text})], "m")
 
 
@@ -76,14 +84,14 @@ def test_texts_that_a_shell_would_read_are_not_sent(text: str, field: str) -> No
 @given(st.text(), st.dictionaries(st.sampled_from(["A", "B_1"]), st.text()), st.integers(0, 10**17))
 def test_any_command_is_sent_in_words_without_meaning(command: str, variables: dict[str, str], job: int) -> None:
     try:
-        body = submission([Request(job=job, command=command, environment=variables)], "m-1.x")
-    except Unsafe:
+        body = submission([JobRequest(job=job, command=command, environment=variables)], "m-1.x")
+    except UnsafeRequest:
         assert "\0" in command + "".join(variables.values())
         return
     found = re.fullmatch(r": m-1\.x\.(\d+);echo ([A-Za-z0-9+/=]+)\|base64 -d\|sh", body["command"])
     assert found is not None
-    assert number_of(body["command"], "m-1.x") == job
-    assert number_of(body["command"], "m-1") is None
+    assert job_number_in(body["command"], "m-1.x") == job
+    assert job_number_in(body["command"], "m-1") is None
     words = shlex.split(base64.b64decode(found[2]).decode())
     assert words[:3] == ["exec", "sh", "-c"]
     assert words[3].endswith(command)
@@ -92,7 +100,7 @@ def test_any_command_is_sent_in_words_without_meaning(command: str, variables: d
 def test_the_answers_of_oar_are_understood() -> None:
     seen = {}
     for each in EXCHANGES:
-        answer = Answer(each["status"], each["type"], json.dumps(each["answer"]).encode(), each["path"])
+        answer = OarAnswer(each["status"], each["type"], json.dumps(each["answer"]).encode(), each["path"])
         if each["path"].startswith("jobs/details"):
             for job in job_page(answer).items:
                 seen[each["note"], job.id] = job
@@ -101,7 +109,7 @@ def test_the_answers_of_oar_are_understood() -> None:
         elif each["path"] == "stress_factor":
             assert stress_of(answer) is not None
         elif each["method"] == "POST" and each["path"] == "jobs" and each["status"] == 201:
-            assert answers.submitted_id(answer) == each["answer"]["id"]
+            assert _oar_api.submitted_id(answer) == each["answer"]["id"]
         elif each["status"] >= 400:
             assert error_of(answer) == each["answer"]["message"]
             with pytest.raises(Misunderstood):
@@ -110,7 +118,7 @@ def test_the_answers_of_oar_are_understood() -> None:
     assert ended[6].events[0].type == "BESTEFFORT_KILL"
     assert ended[11].events[0].type == "WALLTIME"
     assert (ended[10].state, ended[10].exit_code) == ("Terminated", 3 << 8)
-    assert [event.type for event in ended[12].events if event.type in manager.CAUSES] == ["WORKING_DIRECTORY"]
+    assert [event.type for event in ended[12].events if event.type in oar.CAUSES] == ["WORKING_DIRECTORY"]
     assert [event.type for event in ended[16].events] == ["FRAG_JOB_REQUEST"]
     assert seen["held", 14].is_held
     assert seen["all jobs", 6].resources == (1,)
@@ -136,8 +144,8 @@ def test_the_answers_of_oar_are_understood() -> None:
     ).map(lambda value: json.dumps(value).encode())
 )
 def test_any_answer_is_a_value_or_misunderstood(body: bytes) -> None:
-    answer = Answer(200, "", body)
-    for read in (job_page, resource_page, answers.submitted_id):
+    answer = OarAnswer(200, "", body)
+    for read in (job_page, resource_page, _oar_api.submitted_id):
         try:
             read(answer)
         except Misunderstood:
@@ -153,8 +161,8 @@ def test_answers_with_a_fault_in_the_middle_are_values_or_misunderstood(data: st
     text = bytearray(json.dumps(each["answer"]).encode())
     at = data.draw(st.integers(0, len(text) - 1))
     text[at : at + data.draw(st.integers(0, 30))] = data.draw(st.binary(max_size=10))
-    answer = Answer(200, "", bytes(text))
-    for read in (job_page, resource_page, answers.submitted_id):
+    answer = OarAnswer(200, "", bytes(text))
+    for read in (job_page, resource_page, _oar_api.submitted_id):
         try:
             read(answer)
         except Misunderstood:
@@ -166,4 +174,4 @@ def test_answers_with_a_fault_in_the_middle_are_values_or_misunderstood(data: st
 def test_deep_answers_are_misunderstood() -> None:
     for body in (b"[" * 10**6, b'{"items":' * 10**5, b'{"items":[{"id":1,"state":"x","events":' + b"[" * 10**5):
         with pytest.raises(Misunderstood):
-            job_page(Answer(200, "", body))
+            job_page(OarAnswer(200, "", body))

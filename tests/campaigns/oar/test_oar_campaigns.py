@@ -11,10 +11,10 @@ from crashing import judge, run_and_kill, submit
 from oar_jobs import described
 from oar_server import OarServer
 
-from batprotocol.campaigns.managers import Request
+from batprotocol.campaigns.managers import JobRequest
 from batprotocol.campaigns.managers.oar import OarCluster
-from batprotocol.campaigns.model import JobState
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.model import GridJobState
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 from batprotocol.errors import ClusterError
 
 WITHOUT_ENGINE = True
@@ -22,9 +22,9 @@ WITHOUT_ENGINE = True
 
 def test_a_campaign_while_the_loop_is_killed(server: OarServer, tmp_path: Path) -> None:
     url = str(tmp_path / "grid.db")
-    store = Store(url)
+    store = GridStore(url)
     address = described(tmp_path / "oar.toml", url=server.url, user="alice", timeout=60, period=0.001)
-    campaign = submit(store, [Where(name="luke", batch="oar", address=address)], 24, tmp_path)
+    campaign = submit(store, [ClusterEntry(name="luke", batch="oar", address=address)], 24, tmp_path)
 
     def halfway() -> None:
         server.faults += [("POST jobs$", "lost"), ("GET jobs/details", "html"), ("POST .*resumptions", "500")]
@@ -49,9 +49,9 @@ def test_a_submission_that_takes_too_long_runs_once(server: OarServer, tmp_path:
     server.faults.append(("POST jobs$", "slow"))
     cluster = OarCluster("luke", described(tmp_path / "oar.toml", url=server.url, user="alice", timeout=0.5), "m")
     with pytest.raises(ClusterError):
-        cluster.submit([Request(job=1, command="true")])
+        cluster.submit([JobRequest(job=1, command="true")])
     again = OarCluster(
         "luke", described(tmp_path / "oar.toml", url=server.url, user="alice", timeout=60, period=0.001), "m"
     )
-    again.submit([Request(job=1, command="true")])
-    assert [job.state for job in again.look().jobs] == [JobState.SUBMITTED]
+    again.submit([JobRequest(job=1, command="true")])
+    assert [job.state for job in again.look().jobs] == [GridJobState.SUBMITTED]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from oar_jobs import described, requests_of
 from oar_server import OarServer
 
+from batprotocol.campaigns.managers._oar_api import OarApi
 from batprotocol.campaigns.managers.oar import OarCluster, read_description
-from batprotocol.campaigns.managers.oar.http import Api
-from batprotocol.campaigns.store import Store, Where
+from batprotocol.campaigns.store import ClusterEntry, GridStore
 from batprotocol.errors import ClusterError, InputError
 
 WITHOUT_ENGINE = True
@@ -46,8 +46,8 @@ def test_secrets_are_in_no_message_and_no_store(
                 cluster.look()
             messages += [str(caught.value), repr(caught.value), repr(caught.value.__context__)]
         listing = subprocess.run(["ps", "-ww", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-        store = Store(str(tmp_path / "grid.db"))
-        store.register(Where(name="luke", batch="oar", address=str(path)))
+        store = GridStore(str(tmp_path / "grid.db"))
+        store.register(ClusterEntry(name="luke", batch="oar", address=str(path)))
         store.close()
         stored = [each.read_bytes() for each in tmp_path.rglob("*") if each.is_file() and each != secret]
         for text in (*messages, listing):
@@ -104,11 +104,11 @@ def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
     secret.chmod(0o644)
     described(path, url="https://h/", auth="jwt", secret_file="secret")
     with pytest.raises(InputError, match="chmod 600"):
-        Api(read_description(str(path)))
+        OarApi(read_description(str(path)))
     secret.unlink()
     os.mkfifo(secret)
     with pytest.raises(InputError, match="expected a file, got a folder"):
-        Api(read_description(str(path)))
+        OarApi(read_description(str(path)))
 
 
 def test_a_file_of_jobs_that_is_none(cluster: OarCluster, description: Path) -> None:

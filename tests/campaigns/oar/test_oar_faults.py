@@ -9,9 +9,10 @@ from oar_jobs import described, ends, requests_of, until, why
 from oar_server import OarServer
 from patience import jobs_of
 
-from batprotocol.campaigns.managers.oar import OarCluster, http, manager
-from batprotocol.campaigns.managers.oar.requests import submission
-from batprotocol.campaigns.model import JobState
+from batprotocol.campaigns.managers import _oar_api, oar
+from batprotocol.campaigns.managers._oar_api import submission
+from batprotocol.campaigns.managers.oar import OarCluster
+from batprotocol.campaigns.model import GridJobState
 from batprotocol.errors import ClusterError
 
 WITHOUT_ENGINE = True
@@ -37,7 +38,7 @@ def test_a_submission_without_an_answer_runs_once(
 def test_a_submission_that_arrives_too_late_never_runs(
     server: OarServer, cluster: OarCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manager, "LOST_SECONDS", -60.0)
+    monkeypatch.setattr(oar, "LOST_SECONDS", -60.0)
     server.faults.append(("POST jobs$", "500"))
     with pytest.raises(ClusterError):
         cluster.submit(requests_of("true"))
@@ -76,7 +77,7 @@ def test_a_bad_answer_is_a_sentence_and_a_retry(server: OarServer, cluster: OarC
 
 
 def test_an_answer_that_is_too_great(cluster: OarCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "MOST_BYTES", 1000)
+    monkeypatch.setattr(_oar_api, "MOST_BYTES", 1000)
     with pytest.raises(ClusterError, match="more than 1000 bytes"):
         cluster.look()
 
@@ -101,8 +102,8 @@ def test_a_job_that_is_gone_is_lost_when_that_stays_so(
         gone = server.jobs.pop(1)
         server.faults.clear()
     for _ in range(4):
-        assert jobs_of(cluster)[1].state is not JobState.TERMINATED
-    monkeypatch.setattr(manager, "LOST_SECONDS", 0.0)
+        assert jobs_of(cluster)[1].state is not GridJobState.TERMINATED
+    monkeypatch.setattr(oar, "LOST_SECONDS", 0.0)
     assert why(ends(cluster)[1]) == ["EXTERMINATE"]
     assert gone.exit_code == 512
 

@@ -13,10 +13,10 @@ from oar_server import OarServer
 from patience import jobs_of
 from support import DATA
 
-from batprotocol.campaigns.managers import Request, ResourceManager, open_manager
+from batprotocol.campaigns.managers import JobRequest, ResourceManager, open_manager
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
 from batprotocol.campaigns.managers.oar import OarCluster
-from batprotocol.campaigns.model import JobState
+from batprotocol.campaigns.model import GridJobState
 
 WITHOUT_ENGINE = True
 
@@ -48,11 +48,11 @@ def test_jobs_end(server: OarServer, cluster: OarCluster) -> None:
     folder = str(server.folder)
     jobs = [
         *requests_of("true", "echo out; echo err >&2; exit 3", "kill -9 $$", environment={"A": "it's $(odd) `x`"}),
-        Request(job=4, command="true", campaign=1, directory="/nowhere"),
-        Request(job=5, command="true", campaign=1, weight=5),
-        Request(job=6, command="true", campaign=1, directory="$(touch x)"),
-        Request(job=7, command="sleep 60", campaign=1, walltime=1),
-        Request(
+        JobRequest(job=4, command="true", campaign=1, directory="/nowhere"),
+        JobRequest(job=5, command="true", campaign=1, weight=5),
+        JobRequest(job=6, command="true", campaign=1, directory="$(touch x)"),
+        JobRequest(job=7, command="sleep 60", campaign=1, walltime=1),
+        JobRequest(
             job=8,
             command='printf %s "$A" >a; printf %s "$B" >b; wc -l <"$N" >n; cat',
             campaign=1,
@@ -119,9 +119,9 @@ def test_jobs_are_killed(server: OarServer, cluster: OarCluster) -> None:
     cluster.submit(requests_of(*["sleep 60"] * 6))
     until(lambda: cluster.look().free == 0)
     cluster.kill([2, 5, 99])
-    until(lambda: sum(job.state is JobState.TERMINATED for job in jobs_of(cluster).values()) == 2)
+    until(lambda: sum(job.state is GridJobState.TERMINATED for job in jobs_of(cluster).values()) == 2)
     found = jobs_of(cluster)
-    assert {number for number, job in found.items() if job.state is JobState.TERMINATED} == {2, 5}
+    assert {number for number, job in found.items() if job.state is GridJobState.TERMINATED} == {2, 5}
     assert why(found[2]) == why(found[5]) == ["FRAG_JOB_REQUEST"]
     cluster.kill([2, 5])
     before = len(server.asked)
@@ -159,7 +159,7 @@ def test_the_own_jobs_of_the_cluster_go_first(server: OarServer, cluster: OarClu
     until(lambda: cluster.look().free == 0)
     with server.lock:
         server.submit({"resources": "/resource_id=1,walltime=00:01:00", "command": "sleep 60"}, "bob")
-    until(lambda: any(job.state is JobState.TERMINATED for job in jobs_of(cluster).values()))
+    until(lambda: any(job.state is GridJobState.TERMINATED for job in jobs_of(cluster).values()))
     assert why(jobs_of(cluster)[4])[0] == "BESTEFFORT_KILL"
     assert cluster.look().free == 0
 
@@ -176,7 +176,7 @@ def test_the_next_process_finds_the_jobs(server: OarServer, cluster: OarCluster,
     cluster.submit(requests_of("exit 1", "sleep 0.1", "true", "sleep 60", "true"))
     again = OarCluster("luke", str(description), "cigri-1")
     again.submit(requests_of("exit 1", "sleep 0.1", "true", "sleep 60", "true"))
-    until(lambda: sum(job.state is JobState.TERMINATED for job in jobs_of(again).values()) == 4)
+    until(lambda: sum(job.state is GridJobState.TERMINATED for job in jobs_of(again).values()) == 4)
     assert jobs_of(again)[1].exit_code == 256
     (file,) = description.parent.glob("*.jobs")
     file.unlink()  # the file is lost: the jobs of the last days are found by their names
@@ -204,5 +204,5 @@ def test_oar_submits_a_job_again(server: OarServer, cluster: OarCluster) -> None
         first.events.append(("RESUBMIT_JOB_AUTOMATICALLY", "[Leon] Job resubmitted (new id = 2)"))
         first.state, first.stop = "Error", time.time()
     until(lambda: jobs_of(cluster)[1].remote_id == "2")
-    assert jobs_of(cluster)[1].state is not JobState.TERMINATED
+    assert jobs_of(cluster)[1].state is not GridJobState.TERMINATED
     cluster.forget([1])

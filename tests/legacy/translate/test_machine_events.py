@@ -11,9 +11,9 @@ from test_translate import FCFS, Through, schedule
 
 from batprotocol import model
 from batprotocol.legacy.json import events as e
-from batprotocol.legacy.json.codec import decode, encode
-from batprotocol.legacy.text import as_json
-from batprotocol.legacy.text import codec as text_codec
+from batprotocol.legacy.json.wire import decode, encode
+from batprotocol.legacy.text import wire as text_wire
+from batprotocol.legacy.text.runtime import from_json, to_json
 from batprotocol.legacy.translate import Options, ToOldBatsim, ToOldScheduler
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies import named
@@ -55,11 +55,11 @@ def test_text_has_stamps_for_them(given_hosts: model.HostSet, change: HostChange
     event = HostEvent(frozen_hosts(given_hosts), change)
     told = ToOldScheduler("1.4", Options(machine_events=True)).hear(occurred(event.to_data()))
     assert told is not None
-    said, left = as_json.from_json(told, 3)
+    said, left = from_json(told, 3)
     assert not left
-    data = text_codec.encode(said, 3)
+    data = text_wire.encode(said, 3)
     assert {HostChange.DOWN: b":F:", HostChange.UP: b":f:"}[change] in data
-    read = as_json.to_json(text_codec.decode(data, 3))
+    read = to_json(text_wire.decode(data, 3))
     assert read_host_event(data_of(ToOldBatsim("1.4").hear(read))) == event
 
 

@@ -23,11 +23,11 @@ from batprotocol import MessageBuilder, model
 from batprotocol.edc import Scheduler
 from batprotocol.legacy import JobStore, decode, encode
 from batprotocol.legacy import json_events as e
+from batprotocol.legacy.bridge import CheckedScheduler
 from batprotocol.legacy.conversation import Conversation
 from batprotocol.legacy.json.values import Job, JobProfile
-from batprotocol.legacy.playing import Judged
-from batprotocol.legacy.text import as_json
-from batprotocol.legacy.text import codec as text_codec
+from batprotocol.legacy.text import wire as text_wire
+from batprotocol.legacy.text.runtime import from_json, to_json
 from batprotocol.legacy.translate import Options, ToOldBatsim, ToOldScheduler
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
@@ -51,7 +51,7 @@ class Through:
         self.store = JobStore({}, "p") if text else None
         self.down = ToOldScheduler(version, options, self.store)
         self.up = ToOldBatsim(version, self.store)
-        self.judged = Judged(scheduler)
+        self.judged = CheckedScheduler(scheduler)
         self.rules = Conversation(
             "batsim-1.4.0" if version < "2" else "batsim-2.0.0" if version < "3" else "batsim-4.2.1"
         )
@@ -78,9 +78,9 @@ class Through:
     def carried(self, message: e.Message, from_batsim: bool) -> e.Message:
         """The message as the other side reads it, judged by the rules of its Batsim."""
         if self.text:
-            said, left = as_json.from_json(message)
+            said, left = from_json(message)
             assert all(isinstance(event, e.Notify) for event in left)
-            read = as_json.to_json(text_codec.decode(text_codec.encode(said)))
+            read = to_json(text_wire.decode(text_wire.encode(said)))
             begins = [event for event in message.events if isinstance(event, e.SimulationBegins)]
             events = [event for event in read.events if not isinstance(event, e.SimulationBegins)]
             return e.Message(read.now, (*begins, *events))
@@ -235,7 +235,7 @@ def test_recorded_batsims_drive_the_examples_to_the_end_with_the_rules_on(make: 
 def played(run: OldRun, scheduler: Scheduler) -> str:
     prefix = next(iter(run.redis)).partition(":")[0] if run.redis else ""
     store = JobStore({key: text.encode() for key, text in run.redis.items()}, prefix) if run.redis else None
-    up, judged = ToOldBatsim(run.version, store), Judged(scheduler)
+    up, judged = ToOldBatsim(run.version, store), CheckedScheduler(scheduler)
     heard = [decode(data, run.version) for side, data in run.messages if side == "b2s"]
     up.begin(judged.hello(up.init(heard[0])))
     last = ""

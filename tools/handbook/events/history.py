@@ -10,16 +10,11 @@ from itertools import groupby
 from typing import Any, Final
 
 from batprotocol import model
-from batprotocol.legacy.json.events import Notify
-from batprotocol.legacy.json.versions import EVENTS as OLD_EVENTS
-from batprotocol.legacy.json.versions import VERSIONS, EventRow, Version, version_of, written
-from batprotocol.legacy.text import as_json
-from batprotocol.legacy.text.stamps import BY_VALUE, Stamp
-from batprotocol.legacy.translate import ToOldScheduler
-from batprotocol.legacy.translate.batsim.told import TOLD as SAID_TO_TODAY
-from batprotocol.legacy.translate.batsim.wishes import WISHES
-from batprotocol.legacy.translate.scheduler.decisions import DECISIONS
-from batprotocol.legacy.translate.scheduler.told import TOLD
+from batprotocol.legacy.json.events import EVENTS as OLD_EVENTS
+from batprotocol.legacy.json.events import VERSIONS, EventVersions, Notify, Version, version_of, written
+from batprotocol.legacy.text import runtime as text_runtime
+from batprotocol.legacy.text.wire import BY_VALUE, Stamp
+from batprotocol.legacy.translate import ToOldScheduler, old_batsim, old_scheduler
 from batprotocol.schemas.commands.told import meanings
 from handbook.events import ages
 from handbook.events.examples import of_event
@@ -56,14 +51,14 @@ def _older(name: str) -> set[type[Any]]:
     made = {by_name for module, by_name in names if module == _JSON}
     known = {row.value.__name__: row.value for row in OLD_EVENTS}
     forth = {known[each] for each in made if each in known}
-    back = _of_today(SAID_TO_TODAY if kind in model.BATSIM_TO_EDC else DECISIONS).get(name, set())
+    back = _of_today(old_batsim.EVENTS if kind in model.BATSIM_TO_EDC else old_scheduler.DECISIONS).get(name, set())
     return (forth & back) or (back if kind in model.EDC_TO_BATSIM else set())
 
 
 def _translation(name: str) -> Any:
     """The function that translates a current event to an older one, or None."""
     kind = getattr(model, name)
-    return TOLD.get(kind) or WISHES.get(kind)
+    return old_scheduler.EVENTS.get(kind) or old_batsim.DECISIONS.get(kind)
 
 
 def when(since: Version, until: Version) -> str:
@@ -72,7 +67,7 @@ def when(since: Version, until: Version) -> str:
     return ", ".join(filter(None, limits))
 
 
-def json_rows(name: str) -> list[EventRow]:
+def json_rows(name: str) -> list[EventVersions]:
     """The rows of the events of JSON that a current event had before."""
     older = _older(name)
     direction = model.Direction.BATSIM_TO_EDC
@@ -101,7 +96,7 @@ def _text_names(name: str) -> list[str]:
 def _said_as_json() -> Mapping[str, set[tuple[str, str]]]:
     """By the name of an event of text, the same event in JSON: the cases of the translation."""
     found: dict[str, set[tuple[str, str]]] = {}
-    tree = ast.parse(inspect.getsource(as_json))
+    tree = ast.parse(inspect.getsource(text_runtime))
     for case in (each for each in ast.walk(tree) if isinstance(each, ast.match_case)):
         if isinstance(case.pattern, ast.MatchClass) and isinstance(case.pattern.cls, ast.Attribute):
             made = [each for part in case.body for each in ast.walk(part) if isinstance(each, ast.Attribute)]
@@ -136,7 +131,7 @@ def _json(name: str) -> Iterator[str]:
         yield f"{code(kind)}{_kinds(name, row)} {when(since, until)}".rstrip()
 
 
-def _kinds(name: str, row: EventRow) -> str:
+def _kinds(name: str, row: EventVersions) -> str:
     """The kinds of notifications, if the event is one."""
     if row.value is not Notify:
         return ""
@@ -148,7 +143,7 @@ def _kinds(name: str, row: EventRow) -> str:
 def _notified_since(name: str) -> Version:
     """The first version whose Batsim sent a notification in place of this event, by the translation."""
     kind = getattr(model, name)
-    for version in map(version_of, VERSIONS) if kind in TOLD else ():
+    for version in map(version_of, VERSIONS) if kind in old_scheduler.EVENTS else ():
         found = ToOldScheduler(version).hear(of_event(kind).message)
         if found is not None and any(isinstance(each, Notify) for each in found.events):
             return version

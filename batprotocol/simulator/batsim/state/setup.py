@@ -8,7 +8,7 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.model import EDCRequestedSimulationFeatures
 from batprotocol.workloads import ExternalEventList, Platform, Workload
-from batprotocol.workloads.traces import TraceReader, read_traces
+from batprotocol.workloads.workload_files import TraceReader, read_traces
 
 __all__ = ["Setup"]
 

@@ -8,8 +8,8 @@ from batprotocol._util.skipped_rows import LeftOut
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.sites.logs.outages.values import Outage
 from batprotocol.workloads.host_events import HostEvent
-from batprotocol.workloads.machines import natural_order
-from batprotocol.workloads.outages.merging import merged_outages
+from batprotocol.workloads.host_events.failures import merged_outages
+from batprotocol.workloads.platform import natural_order
 
 __all__ = ["outage_events"]
 

@@ -10,7 +10,7 @@ from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob
 from batprotocol.sites.logs.managers.making import Row, moment_of, number_of
 from batprotocol.sites.logs.pbs.resources import Amounts, asked_of, given_of, span_of
 from batprotocol.sites.logs.slurm.states import WENT_ON
-from batprotocol.workloads.requests.dependencies import KINDS, parse_dependency
+from batprotocol.workloads.requests.notation import DEPENDENCY_KINDS, parse_dependency
 
 __all__ = ["job_of"]
 
@@ -150,7 +150,7 @@ def _dependency(text: str, row: Row) -> str | None:
         kind, *jobs = part.split(":")
         if kind.startswith("before") or kind == "on":
             continue  # the other job has it too, or it is only a number of jobs
-        if kind not in KINDS or not jobs:
+        if kind not in DEPENDENCY_KINDS or not jobs:
             row.note("the value of depend cannot be read")
             return None
         names = [job.partition("@")[0].partition(".")[0].replace("[", "_").rstrip("]_") for job in jobs]

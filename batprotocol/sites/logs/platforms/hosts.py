@@ -14,7 +14,7 @@ import msgspec
 
 from batprotocol.errors import InputError, shown
 from batprotocol.workloads.requests import folded_names
-from batprotocol.workloads.requests.amounts import memory_text
+from batprotocol.workloads.requests.notation import memory_text
 
 __all__ = ["MOST_GRES", "MOST_HOSTS", "SiteHost", "check_words", "checked", "is_name", "is_word", "platform_lines"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from batprotocol.errors import InputError, shown
 from batprotocol.sites.logs.pbs.resources import size_of
 from batprotocol.sites.logs.platforms.hosts import SiteHost, checked
-from batprotocol.workloads.requests.amounts import parse_count
+from batprotocol.workloads.requests.notation import parse_count
 
 __all__ = ["hosts_of_pbs"]
 

@@ -13,7 +13,7 @@ from batprotocol.sites.logs.platforms.hosts import SiteHost
 from batprotocol.sites.logs.platforms.pbs import hosts_of_pbs
 from batprotocol.sites.logs.platforms.slurm import hosts_of_json, hosts_of_text
 from batprotocol.sites.logs.platforms.slurm_conf import hosts_of_conf
-from batprotocol.workloads.machines import natural_order
+from batprotocol.workloads.platform import natural_order
 
 __all__ = ["read_hosts"]
 

@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 from batprotocol.errors import InputError
 from batprotocol.sites.logs.slurm.times import NOTHING
 from batprotocol.sites.slurm.texts import amount, tres
-from batprotocol.workloads.requests.amounts import parse_memory
-from batprotocol.workloads.requests.ranges import expanded_names
+from batprotocol.workloads.requests.notation import expanded_names, parse_memory
 
 __all__ = [
     "NO_HOSTS",

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from batprotocol.errors import InputError
-from batprotocol.workloads.requests.dependencies import parse_dependency
+from batprotocol.workloads.requests.notation import parse_dependency
 
 __all__ = ["Submission", "submission_of"]
 
