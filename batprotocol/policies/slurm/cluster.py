@@ -13,18 +13,12 @@ from typing import Final
 import msgspec
 
 from batprotocol.sites.slurm.configuration import (
-    Configuration,
     NodeLine,
-    Partition,
     PartitionLine,
-    Scheduler,
     SchedulerParameters,
     SlurmConfiguration,
-    Switch,
     SwitchLine,
 )
-from batprotocol.sites.slurm.configuration import Node as NodeLine
-from batprotocol.sites.slurm.configuration import Partition as PartitionLine
 from batprotocol.workloads.requests.notation import GPU
 
 __all__ = [
