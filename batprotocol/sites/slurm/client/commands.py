@@ -62,7 +62,7 @@ def read_queue(printed: str, mark: str = "") -> Iterator[ReportedJob]:
         SlurmError: there are more than `MOST_ROWS`.
 
     >>> [*read_queue("12_3|RUNNING|n4|None|a|b\\nno job\\n")]
-    [SlurmJob(id='12_3', name='a|b', state='RUNNING', reason='None', node='n4', task=3)]
+    [ReportedJob(id='12_3', name='a|b', state='RUNNING', reason='None', node='n4', task=3)]
     >>> [job.name for job in read_queue("=1|RUNNING|n4|None|a\\n2|RUNNING|n4|None|b\\n", "=")]
     ['a\\n2|RUNNING|n4|None|b']
     """
@@ -96,7 +96,7 @@ def read_nodes(printed: str) -> Iterator[ReportedNode]:
     """The nodes that `sinfo -h -N -o NODE_FORMAT` prints, each once.
 
     >>> [*read_nodes("n0|mixed|1/3/0/4\\nn1|down*|0/0/4/4\\n")][1]
-    SlurmNode(name='n1', state='down', responds=False, allocated=0, idle=0, total=4)
+    ReportedNode(name='n1', state='down', responds=False, allocated=0, idle=0, total=4)
     """
     seen = set()
     for line in _rows(printed):
@@ -229,7 +229,7 @@ class SlurmCommands:
 def sbatch_words(batch: JobBatch) -> list[str]:
     """The command that submits a batch, with the script on its standard input.
 
-    >>> sbatch_words(Batch(script="", name="a b", size=3, partition="be"))[1:4]
+    >>> sbatch_words(JobBatch(script="", name="a b", size=3, partition="be"))[1:4]
     ['--parsable', '--job-name=a b', '--array=0-2']
     """
     options = {

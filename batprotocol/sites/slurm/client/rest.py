@@ -252,7 +252,7 @@ def read_rest_id(answer: RestAnswer) -> str:
 def submission(batch: JobBatch, version: int) -> bytes:
     """The body of a request that submits a batch.
 
-    >>> msgspec.json.decode(submission(Batch(script="x", name="n", size=3), 38))["job"]["array"]
+    >>> msgspec.json.decode(submission(JobBatch(script="x", name="n", size=3), 38))["job"]["array"]
     '0-2'
     """
     environment: Any = {"PATH": "/bin:/usr/bin:/usr/local/bin"}
