@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from batprotocol._util.systems import lacking
+from batprotocol._util.requirements import lacking
 from batprotocol.errors import SystemLacks
 
 __all__ = ["needs"]

@@ -74,13 +74,11 @@ MODULES: Final = tuple(
                 for path in (_ROOT / "batprotocol" / package).glob("*.py")
                 if path.name != "__init__.py"
             ),
-            "edc/attending.py",
             "edc/session.py",
-            "edc/verdicts.py",
             "_util/signals.py",
             "results/extended.py",
             "results/series.py",
-            "_util/steps/counting.py",
+            "_util/counting.py",
         )
         if name not in PLAIN
     )

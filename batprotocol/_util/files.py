@@ -1,15 +1,26 @@
-"""Errors of the system that name the file they are about.
-
-It must not know what is in the files.
-"""
+"""Files: read when compressed, written whole or not at all, with errors that name them."""
 
 from __future__ import annotations
 
+import gzip
+import lzma
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import stat
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import IO, BinaryIO, Final, TypeVar, cast
 
-__all__ = ["naming", "reason_of"]
+from batprotocol.errors import InputError
+
+__all__ = [
+    "DAMAGES",
+    "by_ending",
+    "decompressed",
+    "naming",
+    "reason_of",
+    "whole",
+]
 
 
 @contextmanager
@@ -41,3 +52,93 @@ def reason_of(error: OSError) -> str:
     """
     reason = error.strerror or str(error) or type(error).__name__
     return reason[0].lower() + reason[1:]
+
+
+# Writes files as a whole or not at all, and finds the kind of a file by the ending of its name.
+
+
+_Kind = TypeVar("_Kind")
+
+
+def by_ending(path: str | os.PathLike[str], kinds: Mapping[str, _Kind]) -> _Kind:
+    """The kind of a file, by the ending of its name.
+
+    Args:
+        path: the file.
+        kinds: each ending, such as `.csv`, with the kind of the files that have it.
+
+    Raises:
+        InputError: the name has another ending.
+
+    >>> by_ending("table.CSV", {".csv": "CSV", ".md": "Markdown"})
+    'CSV'
+    """
+    name = os.fspath(path)
+    ending = os.path.splitext(name)[1].lower()
+    if ending not in kinds:
+        *before, last = kinds
+        endings = f"{', '.join(before)} or {last}" if before else last
+        raise InputError(f"name a file that ends with {endings}, got {name!r}")
+    return kinds[ending]
+
+
+@contextmanager
+def whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file that is written as a whole or not at all: it gets its name only when it is complete.
+
+    Args:
+        path: the file. A pipe or a device is written directly, and a symbolic link stays one.
+
+    Raises:
+        OSError: the file cannot be written. The `filename` of the error is the path, and an existing file is unchanged.
+    """
+    try:
+        mode: int | None = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(path, "wb") as file:
+            yield file
+        return
+    target = os.path.realpath(path)
+    unfinished = f"{target}.{os.getpid()}.unfinished"
+    try:
+        with open(unfinished, "xb") as file:
+            yield file
+        if mode is not None:
+            os.chmod(unfinished, stat.S_IMODE(mode))
+        os.replace(unfinished, target)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(unfinished)
+        if isinstance(error, OSError) and error.filename in (None, unfinished):
+            error.filename = os.fspath(path)
+        raise
+
+
+# The bytes of files that are compressed by gzip or xz, or not. It must not know what is in the files.
+
+
+DAMAGES: Final = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
+"""The errors of reading a compressed file that is damaged or ends too early."""
+
+_GZIP: Final = b"\x1f\x8b"
+_XZ: Final = b"\xfd7zXZ\x00"
+
+
+def decompressed(file: IO[bytes]) -> IO[bytes]:
+    """The bytes of a file from its beginning, without compression. Its first bytes show how it is compressed.
+
+    Args:
+        file: the file, which can seek. The caller closes it; what is returned needs no closing.
+
+    >>> import io
+    >>> decompressed(io.BytesIO(gzip.compress(b"bytes"))).read(), decompressed(io.BytesIO(b"bytes")).read()
+    (b'bytes', b'bytes')
+    """
+    file.seek(0)
+    begin = file.read(len(_XZ))
+    file.seek(0)
+    if begin.startswith(_GZIP):
+        return cast(IO[bytes], gzip.GzipFile(fileobj=file))
+    return cast(IO[bytes], lzma.LZMAFile(file)) if begin == _XZ else file

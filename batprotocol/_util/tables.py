@@ -1,10 +1,4 @@
-"""Tables with a header and commas between the values, such as Batsim's result files, read line by line.
-
-Batsim writes names as they are, with their commas and quotation marks. Other programs put such names in quotation
-marks. This module reads both forms: the number of the other columns and the name of the workload, which the full name
-of the profile repeats, show where a name ends. Names that could not be read back as Batsim writes them are written in
-quotation marks. This module knows the columns of names, but must not know the meaning of others.
-"""
+"""Tables with commas between the values, and the rows of files that readers leave out."""
 
 from __future__ import annotations
 
@@ -14,7 +8,19 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
-__all__ = ["NAMES", "Rows", "guarded", "names_text", "plain_names", "quoted"]
+import msgspec
+
+__all__ = [
+    "NAMES",
+    "LeftOut",
+    "Reason",
+    "Rows",
+    "guarded",
+    "names_text",
+    "plain_names",
+    "quoted",
+]
+
 
 NAMES: Final = ["job_id", "workload_name", "profile"]
 """The columns of names, if a table begins with them. A profile has its full name: `w0!nap` of workload `w0`."""
@@ -182,3 +188,73 @@ def guarded(value: Any) -> Any:
     if not isinstance(value, str) or not _FORMULA.match(value) or _NUMBER.fullmatch(value):
         return value
     return f"'{value}"
+
+
+# The rows of a file that a reader leaves out: counted by reason, with the first lines of each.
+
+
+_EXAMPLES: Final = 5
+_MOST_REASONS: Final = 1_000
+_OTHERS: Final = "other reasons"
+
+
+class Reason(msgspec.Struct, frozen=True, gc=False):
+    """A reason, with the number of rows that it holds for.
+
+    Attributes:
+        reason: why these rows were left out, or what of them was.
+        count: how many.
+        lines: the numbers of the first such lines (or rows).
+        is_row: whether whole rows were left out; otherwise, only a value of theirs was.
+    """
+
+    reason: str
+    count: int
+    lines: tuple[int, ...]
+    is_row: bool
+
+
+class LeftOut:
+    """The rows, and values of rows, that a reader left out.
+
+    >>> left_out = LeftOut()
+    >>> left_out.row("it never started", 7)
+    >>> left_out.row("it never started", 9)
+    >>> list(left_out)
+    [Reason(reason='it never started', count=2, lines=(7, 9), is_row=True)]
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, bool], int] = {}
+        self._lines: dict[tuple[str, bool], list[int]] = {}
+
+    def row(self, reason: str, line: int) -> None:
+        """A row is left out.
+
+        Args:
+            reason: why, as a sentence without the values of the row: rows with equal reasons are counted together.
+            line: the number of its line in the file, from 1 on.
+        """
+        self._note((reason, True), line)
+
+    def value(self, reason: str, line: int) -> None:
+        """A value of a row is left out, and the row is taken without it."""
+        self._note((reason, False), line)
+
+    def _note(self, key: tuple[str, bool], line: int) -> None:
+        if key not in self._counts and len(self._counts) >= _MOST_REASONS:
+            key = (_OTHERS, key[1])
+        self._counts[key] = self._counts.get(key, 0) + 1
+        lines = self._lines.setdefault(key, [])
+        if len(lines) < _EXAMPLES:
+            lines.append(line)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that were left out."""
+        return sum(count for (_, is_row), count in self._counts.items() if is_row)
+
+    def __iter__(self) -> Iterator[Reason]:
+        """The reasons, the most frequent first."""
+        for key, count in sorted(self._counts.items(), key=lambda item: -item[1]):
+            yield Reason(key[0], count, tuple(self._lines[key]), key[1])

@@ -11,7 +11,7 @@ themselves).
 
 from __future__ import annotations
 
-from batprotocol.builder.arguments import PROTOCOL_VERSION
+from batprotocol.builder.fields import PROTOCOL_VERSION
 from batprotocol.builder.from_batsim import FromBatsim
 from batprotocol.builder.from_edc import FromEDC
 

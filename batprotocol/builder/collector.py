@@ -11,8 +11,7 @@ from typing import Final, get_args
 from msgspec.structs import replace
 
 from batprotocol import model
-from batprotocol.builder.completions import completed
-from batprotocol.builder.fields import finite
+from batprotocol.builder.fields import completed, finite
 from batprotocol.errors import BuilderError, EncodeError, shown
 from batprotocol.wire.check import check
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from batprotocol import model
-from batprotocol.builder import arguments
+from batprotocol.builder import fields as arguments
 from batprotocol.builder.collector import Collector
 from batprotocol.builder.fields import host_set, some_hosts
 from batprotocol.model.hosts import FrozenHosts

@@ -19,8 +19,7 @@ from click.shell_completion import get_completion_class
 
 from batprotocol._util.files import reason_of
 from batprotocol.cli.completing import use_bash_as_it_is
-from batprotocol.cli.families import Family
-from batprotocol.cli.registry import PURPOSES, command_of_another, commands, of_others
+from batprotocol.cli.families import PURPOSES, Family, command_of_another, commands, of_others
 from batprotocol.cli.terminal.output import PIPE_CLOSED, STANDARD_OUTPUT, discard
 from batprotocol.cli.terminal.text import printable
 from batprotocol.errors import ProtocolError
@@ -226,6 +225,9 @@ def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
     except MemoryError:
         return 1, f"{NAME}: there is not enough memory for this"
     except Exception as error:
+        package = ".".join(error.name.split(".")[:2]) if isinstance(error, ImportError) and error.name else ""
+        if package.startswith("batprotocol."):  # whoever packed this library left it out
+            return 1, f"{NAME}: this installation is without {package}, which this needs"
         place = _place(error)
         return 1, f"{NAME}: a fault of batproto itself, please report it: {type(error).__name__} in {place}: {error}"
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from batprotocol.cli.completing import complete_age
 from batprotocol.errors import hint
+
+if TYPE_CHECKING:
+    from batprotocol.wire.reflection import Schema
 
 __all__ = [
     "Duration",
@@ -20,8 +23,12 @@ __all__ = [
     "file_or_print",
     "file_with_ending",
     "folder",
+    "jobs_option",
     "message_files",
+    "old_options",
     "old_protocol",
+    "other_protocol",
+    "redis_option",
     "rule_set",
     "schema_option",
     "seconds",
@@ -40,7 +47,7 @@ class Duration(click.types.FloatParamType):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        from batprotocol._util.durations import parse_duration
+        from batprotocol._util.times import parse_duration
         from batprotocol.errors import InputError
 
         if isinstance(value, int | float):
@@ -150,7 +157,7 @@ def file_with_ending(*endings: str) -> Callable[[click.Context, click.Parameter,
     """
 
     def check(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-        from batprotocol._util.writing import by_ending
+        from batprotocol._util.files import by_ending
         from batprotocol.errors import InputError
 
         for path in value if isinstance(value, tuple) else (value,):
@@ -298,3 +305,47 @@ class WithCommand(click.Command):
         if command and "--" not in given:
             raise click.UsageError(f"put -- in front of the command: -- {' '.join(command)}", context)
         return rest
+
+
+# Older protocols
+
+
+redis_option = click.option(
+    "--redis",
+    metavar="HOST:PORT[,PREFIX]",
+    help="Exchange jobs through this Redis server, which text-2 and text-3 need. Needs batprotocol[redis].",
+)
+
+
+def old_options(command: _Command) -> _Command:
+    """Add the options of an older Batsim's command line, which its schedulers receive in messages."""
+    for option in (
+        click.option("--enable-dynamic-jobs", is_flag=True, help="Let an older scheduler register jobs."),
+        click.option("--acknowledge-dynamic-jobs", is_flag=True, help="Send it JOB_SUBMITTED for these jobs."),
+        click.option("--forward-profiles-on-submission", is_flag=True, help="Send the profiles to it."),
+        redis_option,
+    ):
+        command = option(command)
+    return command
+
+
+jobs_option = click.option(
+    "--jobs",
+    metavar="FILE",
+    type=click.Path(readable=False, path_type=str),
+    help="The workload file of a Batsim that uses text-0 or text-1. It has what jobs request; the messages do not.",
+)
+
+
+def other_protocol(protocol: str | None, schema: str | None) -> str | Schema | None:
+    """The protocol of the other program: the version of an older one, a schema of another age, or None.
+
+    Args:
+        protocol: the version, or None.
+        schema: an age or a file, as `batprotocol.schemas.read_schema` takes it, or None.
+    """
+    if schema is None:
+        return protocol
+    from batprotocol.schemas import read_schema
+
+    return read_schema(schema)

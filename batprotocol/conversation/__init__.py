@@ -21,8 +21,8 @@ from batprotocol._util.rules import Rule, Severity
 from batprotocol.conversation.automaton import HostPower, JobState, Phase, Registration
 from batprotocol.conversation.conversation import Conversation
 from batprotocol.conversation.known_jobs import JobRecord
-from batprotocol.conversation.reading import AnyMessage
 from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, RULE_SETS, RULES, Violation
+from batprotocol.conversation.simulation import AnyMessage
 from batprotocol.conversation.state import CallRecord, HostRecord, ProbeRecord
 
 __all__ = [

@@ -14,13 +14,15 @@ from intervaltree import IntervalTree
 from mypy_extensions import mypyc_attr
 
 from batprotocol import model
+from batprotocol._util.counting import step
 from batprotocol._util.deprecation import old_arguments
-from batprotocol._util.steps.counting import step
-from batprotocol.conversation import events, jobs, reading, simulation, times
+from batprotocol.conversation import events, jobs, simulation
+from batprotocol.conversation import jobs as times
+from batprotocol.conversation import simulation as reading
 from batprotocol.conversation.automaton import Expected, Phase, Registration
 from batprotocol.conversation.known_jobs import JobRecord, JobsById
-from batprotocol.conversation.reading import AnyMessage
 from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, Violation
+from batprotocol.conversation.simulation import AnyMessage
 from batprotocol.conversation.state import CallRecord, HostRecord, ProbeRecord, State
 from batprotocol.errors import DecodeError, an
 from batprotocol.wire import frames

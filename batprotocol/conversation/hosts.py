@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from batprotocol import model
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.conversation.automaton import HostPower
 from batprotocol.conversation.hostsets import HostCounts, HostSetText, describe, mask_of, members
 from batprotocol.conversation.state import HostRecord, State

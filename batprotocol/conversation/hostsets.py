@@ -14,7 +14,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.errors import shown
 from batprotocol.model.hosts import seen_hosts
 

@@ -6,23 +6,26 @@ against the state, and change the state if nothing is wrong. This module must no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from math import inf
 from typing import Final
 
 from batprotocol import model
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.conversation.automaton import JobState
 from batprotocol.conversation.hosts import some_holders, why_asleep
 from batprotocol.conversation.hostsets import HostSetText, describe, members, read_hosts
 from batprotocol.conversation.known_jobs import JobRecord
-from batprotocol.conversation.placements import check_overrides, check_placement
-from batprotocol.conversation.profiles import PARALLEL_TASKS, contained, is_usage_trace, leaves
+from batprotocol.conversation.profiles import PARALLEL_TASKS, check_tasks, contained, in_order, is_usage_trace, leaves
 from batprotocol.conversation.state import State
-from batprotocol.conversation.tasks import check_tasks
 from batprotocol.errors import InputError, shown
 
 __all__ = [
+    "after_now",
+    "check_overrides",
+    "check_placement",
     "completed",
     "execute",
     "force_stop",
@@ -31,12 +34,127 @@ __all__ = [
     "kill",
     "killable",
     "killed",
+    "now",
+    "order",
     "read_execute",
     "read_kill",
     "read_reject",
     "reject",
     "submitted",
+    "timestamps",
 ]
+
+
+# Check whether the placement of an execution fits the job's profile: custom mappings and overrides.
+
+
+# How a profile takes a custom mapping. Rigid ones need one entry for each executor; homogeneous ones take as many
+# executors as there are entries. Only Batsim knows the number of a trace; the job's request is assumed.
+_RIGID: Final = (model.ParallelTaskProfile, model.ParallelTaskDataStagingBetweenStoragesProfile)
+_MAPPED: Final = (
+    *_RIGID,
+    model.ParallelTaskHomogeneousProfile,
+    model.ParallelTaskOnStorageHomogeneousProfile,
+    model.TraceReplayProfile,
+)
+_STRATEGIES: Final = tuple(model.PredefinedExecutorPlacementStrategy)
+
+
+def check_placement(
+    state: State, event: model.ExecuteJobEvent, executors: int, profile_id: str, hosts: HostSetText
+) -> None:
+    """Report a placement that does not fit the profiles that it applies to: all that are not overridden."""
+    placement = event.allocation.executor_placement
+    path = "allocation.executor_placement"
+    if not isinstance(placement, model.CustomExecutorToHostMapping):
+        _check_strategy(state, placement, path)
+        return
+    overridden = {override.profile_id for override in event.profile_allocation_override or ()}
+    if profile_id in overridden:
+        return
+    first = _first(state, profile_id)
+    for part_id, part in leaves(state, profile_id):
+        if part_id not in overridden:
+            with _as_part(state, first, part_id):
+                _check_mapping(state, placement.mapping, path, executors, part_id, part, hosts)
+
+
+def check_overrides(state: State, event: model.ExecuteJobEvent, profile_id: str) -> None:
+    """Report overrides that do not fit the profile that they name."""
+    parts, first = dict(leaves(state, profile_id)), _first(state, profile_id)
+    everything_known = all(part is not None for part in parts.values())
+    record = state.jobs[event.job_id]
+    executors = record.job.resource_request if record.job is not None else 0
+    for index, override in enumerate(event.profile_allocation_override or ()):
+        step()
+        path = f"profile_allocation_override[{index}]"
+        if override.profile_id not in parts:
+            if everything_known and override.profile_id != profile_id:
+                text = f"job {shown(event.job_id)} does not use profile {shown(override.profile_id)}"
+                state.report("job.override-unused", f"{path}.profile_id", text)
+            continue
+        with _as_part(state, first, override.profile_id):
+            _check_override(state, override, path, executors, parts[override.profile_id])
+
+
+@contextmanager
+def _as_part(state: State, first: str, part_id: str) -> Iterator[None]:
+    """Report what is found as a doubt, unless it is about the part that the job begins with."""
+    state.instead = "job.later-part" if part_id != first else ""
+    try:
+        yield
+    finally:
+        state.instead = ""
+
+
+def _first(state: State, profile_id: str) -> str:
+    """The atomic profile that a job with this profile begins with."""
+    return next((name for name, _, _ in in_order(state, profile_id)), profile_id)
+
+
+def _check_override(
+    state: State, override: model.ProfileAllocationPlacement, path: str, executors: int, profile: model.Profile | None
+) -> None:
+    hosts_text = override.host_allocation
+    hosts = read_hosts(hosts_text)
+    # Where it does not use a mapping, Batsim may never look at the hosts.
+    if isinstance(profile, _MAPPED) and state.known_hosts(hosts_text, f"{path}.host_allocation") is None:
+        return
+    placement, path = override.executor_placement, f"{path}.executor_placement"
+    if not isinstance(placement, model.CustomExecutorToHostMapping):
+        _check_strategy(state, placement, path)
+    elif hosts.last < state.host_limit:
+        _check_mapping(state, placement.mapping, path, executors, override.profile_id, profile, hosts)
+
+
+def _check_strategy(state: State, placement: model.ExecutorPlacement, path: str) -> None:
+    if not isinstance(placement, model.CustomExecutorToHostMapping) and placement not in _STRATEGIES:
+        state.report("job.placement-strategy", path, f"{int(placement)} is not a predefined placement strategy")
+
+
+def _check_mapping(
+    state: State,
+    mapping: tuple[int, ...],
+    path: str,
+    executors: int,
+    profile_id: str,
+    profile: model.Profile | None,
+    hosts: HostSetText,
+) -> None:
+    used = isinstance(profile, _MAPPED)
+    size = hosts.size
+    short = len(mapping) < executors and isinstance(profile, model.TraceReplayProfile)
+    if short or (len(mapping) != executors and (isinstance(profile, _RIGID) or not used)):
+        rule = "job.mapping-size" if used else "job.mapping-doubtful"
+        text = f"the mapping has {len(mapping)} entries, and the job has {executors} executors"
+        state.report(rule, f"{path}.mapping", f"{text} (profile {shown(profile_id)})")
+    for index, entry in enumerate(mapping):
+        step()
+        if entry >= size:
+            rule = "job.mapping-entry" if used else "job.mapping-doubtful"
+            state.report(rule, f"{path}.mapping[{index}]", f"there is no host {entry} in an allocation of {size} hosts")
+            break
+
 
 # Looking up a member of an enum costs more than most operations with it here.
 _SUBMITTED: Final = JobState.SUBMITTED
@@ -358,3 +476,50 @@ def _progresses(progress: model.KillProgress) -> Iterator[float]:
             todo.append(part.current_task_progress)
         else:
             todo.extend(part.tasks_progress)
+
+
+# Times: the now of a message, and the timestamps of its events.
+
+
+def order(state: State, timestamp: float) -> None:
+    """Report the timestamp of an event of a reply that is not after those before it."""
+    path, first = f"events[{state.index}].timestamp", state.first_timestamp
+    if timestamp != timestamp or first is None:
+        state.report_at("time.not-a-number", path, "the timestamp is not a number")
+    elif timestamp < first:
+        text = f"timestamp {timestamp} is before that of the first event, {first}"
+        state.report_at("time.before-first", path, text)
+    else:
+        text = f"timestamp {timestamp} is before that of the event before it, {state.last_timestamp}"
+        state.report_at("time.order", path, text)
+
+
+def now(state: State, now: float, infinite: str = "time.infinite") -> None:
+    """Report what is wrong with the now of a message of the decision component.
+
+    Args:
+        state: the state, which takes the report.
+        now: the now, which is before the state's own, or is not a time.
+        infinite: the rule that an infinite now breaks.
+    """
+    if now == math.inf:
+        state.report_at(infinite, "now", "now is infinite")
+    elif now != now:
+        state.report_at("time.now-not-a-number", "now", "now is not a number")
+    else:
+        state.report_at("time.past", "now", f"now is {now}, and the simulated time is {state.now}")
+
+
+def timestamps(state: State, message: model.Message) -> None:
+    """Report the events of a message that are after its now."""
+    for index, event in enumerate(message.events):
+        step()
+        if not event.timestamp <= message.now and event.timestamp == event.timestamp:
+            state.index = index
+            after_now(state, event, message)
+
+
+def after_now(state: State, event: model.Event, message: model.Message) -> None:
+    """Report an event that is after the now of its message."""
+    text = f"timestamp {event.timestamp} of {type(event).__name__} is after now, {message.now}"
+    state.report_at("time.after-now", f"events[{state.index}].timestamp", text)

@@ -6,17 +6,21 @@ depth, even in themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from math import inf, isqrt
-from typing import Final
+from typing import Any, Final
 
 from batprotocol import model
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
+from batprotocol.conversation.hostsets import members, read_hosts
 from batprotocol.conversation.state import State
+from batprotocol.errors import shown
 
 __all__ = [
     "COMPOSITIONS",
     "PARALLEL_TASKS",
+    "check_tasks",
     "contained",
     "elsewhere",
     "executors_of",
@@ -24,6 +28,7 @@ __all__ = [
     "is_usage_trace",
     "leaves",
 ]
+
 
 COMPOSITIONS: Final = (
     model.SequentialCompositionProfile,
@@ -117,3 +122,171 @@ def elsewhere(state: State, profile_id: str) -> str | None:
         return None
     workload = profile_id.partition("!")[0]
     return min((part for part in contained(state, profile_id) if part.partition("!")[0] != workload), default=None)
+
+
+# Check whether Batsim and SimGrid can simulate the profiles of a job on its hosts.
+
+
+_FILL: Final = model.PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
+
+
+def check_tasks(state: State, event: model.ExecuteJobEvent, profile_id: str, job: model.Job) -> None:
+    """Report the profiles of the job that cannot be simulated, among those that it executes."""
+    profile, walltime = state.profiles.get(profile_id), job.walltime
+    endless = walltime is not None and not walltime < inf
+    if walltime != walltime:
+        state.report("job.infinite", "job_id", f"the walltime of job {shown(event.job_id)} is not a number")
+        return
+    limit = walltime if walltime is not None and walltime >= 0 else inf
+    if not isinstance(profile, COMPOSITIONS):
+        _check(state, event, job.resource_request, limit, profile_id, profile, endless)
+        return
+    try:
+        for name, part, after in in_order(state, profile_id):
+            if after > 0 and after >= limit:
+                break
+            _check(state, event, job.resource_request, limit, name, part, endless)
+            if isinstance(profile, model.SequentialCompositionProfile):
+                state.instead = "job.later-part"
+    finally:
+        state.instead = ""
+
+
+def _check(
+    state: State, event: model.ExecuteJobEvent, request: int, limit: float, name: str, profile: Any, endless: bool
+) -> None:
+    """Check one profile that the job executes. `request` is the job's number of hosts; the walltime can be infinite.
+
+    Executions are the most frequent events, so no text is built here unless it is needed.
+    """
+    check = _CHECKS.get(type(profile))
+    if check is not None:
+        check(state, event, request, name, profile)
+        if endless:
+            _report(state, event, "job.infinite", name, "cannot have an infinite walltime")
+    elif type(profile) is model.DelayProfile and profile.delay == inf == limit:
+        _report(state, event, "job.infinite", name, "is an infinite delay, and no walltime ends it")
+
+
+def _report(state: State, event: model.ExecuteJobEvent, rule: str, name: str, what: str, path: str = "job_id") -> None:
+    state.report(rule, path, f"profile {shown(name)} of job {shown(event.job_id)} {what}")
+
+
+def _where(event: model.ExecuteJobEvent, name: str) -> model.AllocationPlacement | model.ProfileAllocationPlacement:
+    """The placement of a profile of the job."""
+    for override in event.profile_allocation_override or ():
+        if override.profile_id == name:
+            return override
+    return event.allocation
+
+
+def _executors(event: model.ExecuteJobEvent, request: int, name: str) -> int:
+    """The number of executors of a profile that adapts to it."""
+    placement = _where(event, name).executor_placement
+    return len(placement.mapping) if isinstance(placement, model.CustomExecutorToHostMapping) else request
+
+
+def _check_finite(state: State, event: model.ExecuteJobEvent, name: str, *amounts: float) -> None:
+    if inf in amounts:
+        _report(state, event, "job.infinite", name, "has an infinite amount of work")
+
+
+# The checks take the job's execution, its requested number of hosts, and one of its profiles with the name.
+
+
+def _check_vectors(
+    state: State, event: model.ExecuteJobEvent, request: int, name: str, profile: model.ParallelTaskProfile
+) -> None:
+    size = executors_of(profile)
+    if size != request:
+        text = f"is a parallel task of {size} executors, and the job requests {request}"
+        _report(state, event, "job.task-size", name, text)
+    elif not size:
+        _report(state, event, "job.no-work", name, "has no executor")
+    if name in state.infinite_profiles:
+        _check_finite(state, event, name, inf)
+
+
+def _check_homogeneous(
+    state: State, event: model.ExecuteJobEvent, request: int, name: str, profile: model.ParallelTaskHomogeneousProfile
+) -> None:
+    executors = _executors(event, request, name)
+    if not executors:
+        _report(state, event, "job.no-work", name, "has no executor")
+    elif executors == 1 and profile.computation_amount == 0:
+        _report(
+            state, event, "job.no-work", name, "computes nothing, and its only executor has no other to send bytes to"
+        )
+    sent = profile.communication_amount if executors > 1 else 0.0  # alone, an executor sends nothing
+    _check_finite(state, event, name, profile.computation_amount, sent)
+
+
+def _check_storage_task(
+    state: State,
+    event: model.ExecuteJobEvent,
+    request: int,
+    name: str,
+    profile: model.ParallelTaskOnStorageHomogeneousProfile,
+) -> None:
+    if not _executors(event, request, name):
+        _report(state, event, "job.no-work", name, "has no executor")
+    _check_finite(state, event, name, profile.bytes_to_read)  # this Batsim writes as much as it reads
+    _check_storage(state, event, profile.storage_name)
+
+
+def _check_staging(
+    state: State,
+    event: model.ExecuteJobEvent,
+    request: int,
+    name: str,
+    profile: model.ParallelTaskDataStagingBetweenStoragesProfile,
+) -> None:
+    _check_finite(state, event, name, profile.bytes_to_transfer)
+    for storage in dict.fromkeys((profile.emitter_storage_name, profile.receiver_storage_name)):
+        _check_storage(state, event, storage)
+
+
+def _check_trace(
+    state: State, event: model.ExecuteJobEvent, request: int, name: str, profile: model.TraceReplayProfile
+) -> None:
+    """A usage trace needs a separate host for each of its executors, whose number is the job's request."""
+    if not is_usage_trace(profile):
+        return
+    where = _where(event, name)
+    placement, hosts = where.executor_placement, read_hosts(where.host_allocation)
+    if isinstance(placement, model.CustomExecutorToHostMapping):
+        repeated = len(set(placement.mapping)) < len(placement.mapping)
+    else:
+        repeated = hosts.size < request
+    if placement == _FILL and request > 1 and hosts.last < state.host_limit:
+        cores = (state.hosts[host].host.core_count for host in members(hosts.mask) if host in state.hosts)
+        repeated = repeated or any(count > 1 for count in islice(cores, request - 1))
+    if repeated:
+        text = f"replays a usage trace of {request} executors, and does not get a host for each of them"
+        _report(state, event, "job.trace-hosts", name, text, "allocation")
+
+
+def _check_storage(state: State, event: model.ExecuteJobEvent, name: str) -> None:
+    """Report a storage that is neither placed nor a host, or is not a storage host."""
+    if not state.hosts:
+        return
+    placed = {entry.storage_name: entry.host_id for entry in event.storage_placement or ()}
+    host = placed.get(name, state.host_names.get(name))
+    if host is None:
+        text = f"storage {shown(name)} is not placed, and no host has this name"
+        state.report("job.storage-unknown", "storage_placement", text)
+    elif host >= state.host_limit:
+        text = f"storage {shown(name)} is placed on host {host}: the last one is {state.host_limit - 1}"
+        state.report("hosts.unknown", "storage_placement", text)
+    elif not state.hosts[host].is_storage:
+        text = f"storage {shown(name)} is host {host}, which is not a storage host"
+        state.report("job.storage-computes", "storage_placement", text)
+
+
+_CHECKS: Final[Mapping[type[Any], Callable[[State, model.ExecuteJobEvent, int, str, Any], None]]] = {
+    model.ParallelTaskProfile: _check_vectors,
+    model.ParallelTaskHomogeneousProfile: _check_homogeneous,
+    model.ParallelTaskOnStorageHomogeneousProfile: _check_storage_task,
+    model.ParallelTaskDataStagingBetweenStoragesProfile: _check_staging,
+    model.TraceReplayProfile: _check_trace,
+}

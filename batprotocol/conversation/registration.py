@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from batprotocol import model
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.conversation.automaton import JobState, Registration
 from batprotocol.conversation.jobs import check_id
 from batprotocol.conversation.known_jobs import JobRecord

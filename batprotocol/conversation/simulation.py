@@ -7,18 +7,31 @@ the phase, by the automaton's table.
 from __future__ import annotations
 
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 from batprotocol import model
 from batprotocol.builder import PROTOCOL_VERSION
-from batprotocol.conversation.automaton import JobState, Phase, Registration
+from batprotocol.conversation.automaton import Expected, JobState, Phase, Registration
 from batprotocol.conversation.hosts import host_records, note_power
 from batprotocol.conversation.hostsets import mask_of
 from batprotocol.conversation.periodic import phrases
 from batprotocol.conversation.state import State
-from batprotocol.errors import shown
+from batprotocol.errors import DecodeError, shown
+from batprotocol.wire import FORMATS, frames
 
-__all__ = ["all_external_injected", "all_static_submitted", "begins", "ends", "external_event", "hello", "stuck"]
+__all__ = [
+    "AnyMessage",
+    "all_external_injected",
+    "all_static_submitted",
+    "begins",
+    "decoded",
+    "ends",
+    "external_event",
+    "hello",
+    "stuck",
+    "unreadable",
+]
+
 
 _SHOWN: Final = 3
 _ENERGY: Final = ("--energy", "host_energy")
@@ -157,3 +170,44 @@ def _shortened(first: list[str], count: int) -> str:
     """The first of `count` names, and the number of the others."""
     text = ", ".join(first)
     return f"{text} and {count - len(first)} more" if count > len(first) else text
+
+
+# Bytes of a conversation -> values of the expected kind; and the rules about unreadable bytes.
+
+
+AnyMessage: TypeAlias = bytes | bytearray | memoryview | str | model.Message | frames.Hello
+"""A message of a conversation: raw bytes, or its value, `str` for message 0, and `Hello` or `Message` for message 1."""
+
+# Where a binary message can be broken and this Batsim does not notice, as ends of the path or parts of the reason.
+_UNVERIFIED_PATHS: Final = (".temporal_aggregation_function",)
+_UNVERIFIED_REASONS: Final = ("is not UTF-8",)
+
+_FLAGS_SIZE: Final = 4
+
+
+def decoded(state: State, said: AnyMessage) -> str | model.Message | frames.Hello:
+    """The value of the next message. The flags of a hello choose the format of all later messages."""
+    if not isinstance(said, bytes | bytearray | memoryview):
+        return said
+    if state.expected is Expected.INIT:
+        return frames.decode_init(said)
+    if state.expected is Expected.HELLO:
+        state.format = frames.format_of(said)
+        return frames.decode_hello(said)
+    message: model.Message = FORMATS[state.format].decode(said)
+    return message
+
+
+def unreadable(state: State, error: DecodeError) -> None:
+    """Report that the next message could not be read. The state that depends on it is then unknown."""
+    state.blind = state.blind or state.expected is not Expected.INIT
+    text = error.reason if error.offset is None else f"{error.reason} (byte {error.offset})"
+    if state.expected is Expected.INIT:
+        state.report_at("frame.init", "", text)
+    elif state.expected is Expected.HELLO and error.offset is not None and error.offset < _FLAGS_SIZE:
+        state.report_at("frame.hello", "", text)
+    else:
+        harmless = error.path.endswith(_UNVERIFIED_PATHS) or any(part in error.reason for part in _UNVERIFIED_REASONS)
+        from_edc = state.expected in (Expected.HELLO, Expected.REPLY)
+        unnoticed = harmless and state.format == "binary" and from_edc
+        state.report_at("message.unverified" if unnoticed else "message.unreadable", error.path, text)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from batprotocol._util.sockets.channel import TICK, Channel
 from batprotocol.conversation import DEFAULT_RULE_SET
-from batprotocol.edc.greeting import hello_message
+from batprotocol.edc.hello import hello_message
 from batprotocol.edc.moments import moment_of, note_moment
 from batprotocol.edc.recording import Recorder
 from batprotocol.edc.session import Session, Turn

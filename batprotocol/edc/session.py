@@ -7,22 +7,25 @@ must not know of sockets, time-outs or schedulers: its callers move the bytes an
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol._util.counting import step
 from batprotocol.builder import MessageBuilder
-from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
-from batprotocol.edc.greeting import hello_message
+from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
+from batprotocol.edc.hello import hello_message
+from batprotocol.edc.moments import note_event
 from batprotocol.edc.reply import Reply
-from batprotocol.edc.verdicts import Verdicts, logger
-from batprotocol.errors import DecodeError, ProtocolError
+from batprotocol.errors import DecodeError, ProtocolError, RuleViolation
 from batprotocol.model import (
     Direction,
+    Event,
     EventFromBatsim,
     ExecuteJobEvent,
     KillJobsEvent,
@@ -34,7 +37,75 @@ from batprotocol.model import (
 from batprotocol.wire import FORMATS, detect, frames, json
 from batprotocol.wire.making import new_message
 
-__all__ = ["LAST_EVENTS", "Session", "Turn"]
+__all__ = [
+    "LAST_EVENTS",
+    "Attendant",
+    "Session",
+    "Turn",
+    "Verdicts",
+    "logger",
+]
+
+
+# Handles violations in a decision component: fatal ones of its own side are raised, all others logged.
+
+
+logger: Final = logging.getLogger("batprotocol.edc")
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Verdicts:
+    """Asks a conversation about events, raises fatal violations of our own side, and logs all others.
+
+    The first violation of a rule is logged as a warning, the others at the level for debugging: a rule that is broken
+    once is usually broken a thousand times.
+
+    Args:
+        conversation: the conversation.
+        intended: the ids of rules whose violations the scheduler intends. They are not logged, if they are not fatal.
+    """
+
+    __slots__ = ("_intended", "_logged", "conversation", "doubtful")
+
+    def __init__(self, conversation: Conversation, intended: frozenset[str] = frozenset()) -> None:
+        self.conversation = conversation
+        self._intended = intended
+        self.doubtful = False
+        """Whether the other side has sent something impossible, so that the state is not reliable any more."""
+        self._logged: set[str] = set()
+
+    def offer(self, event: Event) -> None:
+        """One more event of the reply that is being made: it takes effect, or `RuleViolation` is raised."""
+        violations = self.conversation.offer(event)
+        if violations:
+            self.judge(violations)
+
+    def judge(self, violations: Sequence[Violation]) -> None:
+        """Violations of our own side: raise `RuleViolation` if Batsim would not survive one of them, else log them."""
+        fatal = [violation for violation in violations if violation.is_fatal]
+        if fatal:
+            raise RuleViolation(fatal)
+        self._log(violations)
+
+    def foresee(self, violations: Sequence[Violation]) -> None:
+        """Like `judge`, for violations by the whole state: a deadlock counts only while the state is reliable."""
+        if self.doubtful:
+            self._log([violation for violation in violations if violation.severity == "deadlock"])
+            violations = [violation for violation in violations if violation.severity != "deadlock"]
+        self.judge(violations)
+
+    def note(self, violations: Sequence[Violation]) -> None:
+        """Violations of the other side: log them, however severe. The simulation goes on."""
+        self.doubtful = self.doubtful or any(violation.is_fatal for violation in violations)
+        self._log(violations)
+
+    def _log(self, violations: Sequence[Violation]) -> None:
+        for violation in violations:
+            if violation.rule in self._intended:
+                continue
+            logger.log(logging.DEBUG if violation.rule in self._logged else logging.WARNING, "%s", violation)
+            self._logged.add(violation.rule)
+
 
 LAST_EVENTS: Final = frozenset([SimulationEndsEvent, SimulationErrorEvent])
 """With any of these, the simulation is over: the reply to it is the last one."""
@@ -324,3 +395,45 @@ def _age_of(frame: bytes) -> str:
     from batprotocol.schemas import other_ages
 
     return other_ages(frame, Direction.BATSIM_TO_EDC)
+
+
+# Calls the methods of a scheduler in a turn: one for each event, then `decide`. It must not know what they do.
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Attendant:
+    """Lets a scheduler fill in the replies of its turns.
+
+    Args:
+        scheduler: the scheduler; its `_turn` becomes the open turn.
+        methods: the methods by type of event. Each of `LAST_EVENTS` has one.
+        decides: whether to call `decide` after the events. It is never called after a last event.
+    """
+
+    def __init__(self, scheduler: Any, methods: Mapping[type, Callable[[Any], object]], decides: bool) -> None:
+        self._scheduler = scheduler
+        self._methods = dict(methods)
+        self._decides = decides
+
+    def attend(self, turn: Turn) -> None:
+        """Let the scheduler fill in the reply of this turn."""
+        scheduler, methods = self._scheduler, self._methods
+        scheduler._turn = turn
+        goes_on = self._decides
+        current: Event | None = None
+        try:
+            for event in turn.message.events:
+                step()
+                kind = type(event)
+                method = methods.get(kind)
+                if method is not None:
+                    current = event
+                    method(event)
+                    if kind in LAST_EVENTS:  # which is asked only of those with a method
+                        goes_on = False
+            if goes_on:
+                current = None
+                scheduler.decide()
+        except Exception as error:
+            note_event(error, turn.message, turn.conversation.number - 1, current)
+            raise

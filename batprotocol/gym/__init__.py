@@ -10,7 +10,7 @@ many environments into one. `wrappers` has the observations of other papers.
 
 from __future__ import annotations
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.errors import PackageMissing
 
 try:

@@ -12,11 +12,18 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from batprotocol.cli.parameters import old_protocol, schema_option, timeout_option
+from batprotocol.cli.parameters import (
+    jobs_option,
+    old_options,
+    old_protocol,
+    other_protocol,
+    schema_option,
+    timeout_option,
+)
 from batprotocol.cli.terminal.text import printable
 from batprotocol.errors import DecodeError, ProtocolError
 from batprotocol.model import Message
@@ -29,38 +36,7 @@ if TYPE_CHECKING:
     from batprotocol.legacy.translate import TranslationReport
     from batprotocol.wire.reflection import Schema
 
-
-# Parameters
-
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-redis_option = click.option(
-    "--redis",
-    metavar="HOST:PORT[,PREFIX]",
-    help="Exchange jobs through this Redis server, which text-2 and text-3 need. Needs batprotocol[redis].",
-)
-
-
-def old_options(command: _Command) -> _Command:
-    """Add the options of an older Batsim's command line, which its schedulers receive in messages."""
-    for option in (
-        click.option("--enable-dynamic-jobs", is_flag=True, help="Let an older scheduler register jobs."),
-        click.option("--acknowledge-dynamic-jobs", is_flag=True, help="Send it JOB_SUBMITTED for these jobs."),
-        click.option("--forward-profiles-on-submission", is_flag=True, help="Send the profiles to it."),
-        redis_option,
-    ):
-        command = option(command)
-    return command
-
-
-jobs_option = click.option(
-    "--jobs",
-    metavar="FILE",
-    type=click.Path(readable=False, path_type=str),
-    help="The workload file of a Batsim that uses text-0 or text-1. It has what jobs request; the messages do not.",
-)
+__all__ = ["bridge", "drive_old", "old_scheduler", "tell"]
 
 
 def _end_option(context: click.Context, parameter: click.Parameter, text: str) -> tuple[str, str | Schema | None]:
@@ -70,7 +46,7 @@ def _end_option(context: click.Context, parameter: click.Parameter, text: str) -
     if not comma or protocol in ("5", "today"):
         return endpoint, None
     if protocol.endswith((".bfbs", ".fbs", ".txt")) or _AGE.fullmatch(protocol):
-        return endpoint, protocol_of(None, protocol)
+        return endpoint, other_protocol(None, protocol)
     return endpoint, old_protocol(context, parameter, protocol)
 
 
@@ -135,7 +111,7 @@ def bridge(context: click.Context, /, schema: str | None, **options: Any) -> Non
             raise click.UsageError(
                 "--schema and the PROTOCOL of --batsim contradict each other: use one of them", context
             )
-        options["batsim"] = endpoint, protocol_of(None, schema)
+        options["batsim"] = endpoint, other_protocol(None, schema)
     context.exit(connect(**options))
 
 
@@ -192,20 +168,6 @@ def connect(
     if failure is not None:
         print(printable(f"batproto: the simulation has failed: {failure}"), file=sys.stderr)
     return int(failure is not None)
-
-
-def protocol_of(protocol: str | None, schema: str | None) -> str | Schema | None:
-    """The protocol of the other program: the version of an older one, a schema of another age, or None.
-
-    Args:
-        protocol: the version, or None.
-        schema: an age or a file, as `batprotocol.schemas.read_schema` takes it, or None.
-    """
-    if schema is None:
-        return protocol
-    from batprotocol.schemas import read_schema
-
-    return read_schema(schema)
 
 
 def tell(reports: Iterable[TranslationReport]) -> None:

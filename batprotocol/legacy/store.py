@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.errors import DecodeError, EncodeError, PackageMissing, PeerGone
 from batprotocol.legacy.json.values import Job, JobProfile, types_of
 from batprotocol.legacy.json.wire import parsed

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from batprotocol.model.events import Event
-from batprotocol.model.fields import TupleOf
-from batprotocol.model.value import Value, tuples_into
+from batprotocol.model.value import TupleOf, Value, tuples_into
 
 __all__ = ["Message"]
 

@@ -1,18 +1,12 @@
-"""Probes: the resources that they observe, how they accumulate, aggregate and filter, and the data that they emit.
-
-Batsim 5.0.0-rc2 implements one combination: power of hosts, with a periodic trigger, accumulated without reset. The
-values of the hosts are emitted one by one, as their sum or as their mean.
-"""
+"""Probes and calls: what Batsim measures and when it calls, once or periodically."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from batprotocol.model.doubles import Doubles
-from batprotocol.model.enums import BooleanComparisonOperator, CumulativeFunction
-from batprotocol.model.fields import HostString, TupleOf, Vector
+from batprotocol.model.enums import BooleanComparisonOperator, CumulativeFunction, TimeUnit
 from batprotocol.model.hosts import parse_hosts
-from batprotocol.model.value import Value, hosts_into, tuples_into, vectors_into
+from batprotocol.model.value import Doubles, HostString, TupleOf, Value, Vector, hosts_into, tuples_into, vectors_into
 
 if TYPE_CHECKING:
     from procset import ProcSet
@@ -21,13 +15,18 @@ __all__ = [
     "AggregatedProbeData",
     "ArithmeticMean",
     "ExponentialMovingAverage",
+    "FinitePeriodNumber",
     "HostResources",
+    "Infinite",
     "LinkResources",
     "NoFiltering",
     "NoProbeDataAccumulation",
     "NoReset",
     "NoResourcesAggregation",
     "NoTemporalAggregation",
+    "OneShot",
+    "Periodic",
+    "PeriodicMode",
     "ProbeAccumulationReset",
     "ProbeData",
     "ProbeDataAccumulation",
@@ -40,6 +39,7 @@ __all__ = [
     "SlidingWindowOperation",
     "Sum",
     "TemporalAggregationFunction",
+    "TemporalTrigger",
     "ThresholdFilteringFunction",
     "VectorialProbeData",
 ]
@@ -206,3 +206,62 @@ class VectorialProbeData(Value, frozen=True):
 
 
 ProbeData: TypeAlias = AggregatedProbeData | VectorialProbeData
+
+
+# Temporal triggers: the times at which Batsim calls the decision component, or a probe measures.
+
+
+class OneShot(Value, frozen=True):
+    """A trigger that fires once, at a given time.
+
+    Args:
+        time: the time since the start of the simulation, in `time_unit`; uint64. A trigger in the past fires at once.
+        time_unit: the unit of `time`; seconds by default.
+
+    >>> OneShot(42)
+    OneShot(time=42, time_unit=<TimeUnit.Second: 0>)
+    """
+
+    time: int
+    time_unit: TimeUnit = TimeUnit.Second
+
+
+class Infinite(Value, frozen=True):
+    """Periods without end, until the decision component stops the call or the probe."""
+
+
+class FinitePeriodNumber(Value, frozen=True):
+    """A fixed number of periods.
+
+    Args:
+        nb_periods: the number of calls, or of emissions of a probe; uint32. Batsim refuses 0.
+    """
+
+    nb_periods: int
+
+
+PeriodicMode: TypeAlias = Infinite | FinitePeriodNumber
+
+
+class Periodic(Value, frozen=True):
+    """A trigger that fires at each multiple of its period, counted from time 0.
+
+    Args:
+        period: the time between two firings, in `time_unit`; uint64. Batsim refuses 0. Of any two periods of calls and
+            probes that run at the same time, one must divide the other.
+        offset: the time by which the firings are shifted, in `time_unit`; uint64, 0 by default. Batsim refuses all
+            other values.
+        time_unit: the unit of `period` and `offset`; seconds by default.
+        mode: `Infinite()` by default, or `FinitePeriodNumber(n)`.
+
+    >>> Periodic(10, mode=FinitePeriodNumber(3)).mode
+    FinitePeriodNumber(nb_periods=3)
+    """
+
+    period: int
+    offset: int = 0
+    time_unit: TimeUnit = TimeUnit.Second
+    mode: PeriodicMode = Infinite()
+
+
+TemporalTrigger: TypeAlias = OneShot | Periodic

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from batprotocol.model.enums import HomogeneousParallelTaskGenerationStrategy, TraceType
-from batprotocol.model.fields import OptionalVector, TupleOf
-from batprotocol.model.value import Value, tuples_into, vectors_into
+from batprotocol.model.value import OptionalVector, TupleOf, Value, tuples_into, vectors_into
 
 __all__ = [
     "DelayProfile",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from batprotocol.model.doubles import Doubles
 from batprotocol.model.enums import HostState
-from batprotocol.model.fields import OptionalTupleOf, Vector
-from batprotocol.model.value import Value, tuples_into, vectors_into
+from batprotocol.model.value import Doubles, OptionalTupleOf, Value, Vector, tuples_into, vectors_into
 
 __all__ = [
     "EDCRequestedSimulationFeatures",

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final
 
-from batprotocol._util.durations import parse_duration
+from batprotocol._util.times import parse_duration
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.policies import allocations, backfilling, capping, failures, orders, walltimes
 from batprotocol.policies.site import SiteRules, read_site

@@ -12,7 +12,7 @@ from batprotocol.edc.recording.names import Names
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction, Message
 from batprotocol.wire import decode, decode_binary, detect, frames
-from batprotocol.wire.glance import time_of
+from batprotocol.wire.frames import time_of
 
 __all__ = ["Entry"]
 

@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from typing import IO, Any, Final, NamedTuple
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.edc.recording.mcap import MESSAGE, PROFILE, RECORD, TOPICS
 from batprotocol.edc.recording.moments import MOST
 from batprotocol.edc.recording.names import MCAP_MAGIC, Names

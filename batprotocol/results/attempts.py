@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from batprotocol._util.writing import whole
+from batprotocol._util.files import whole
 from batprotocol.results.reports import expect_values, is_seconds, parse_reports, reports_text
 from batprotocol.workloads.requests import Attempt
 from batprotocol.workloads.requests.usage import ENDS

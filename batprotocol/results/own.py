@@ -262,7 +262,7 @@ _FILES: Final[dict[str, tuple[tuple[int, int], dict[str, Any]]]] = {}
 
 
 def _members(file: str, path: str) -> dict[str, Any]:
-    from batprotocol._util.importing import ImportFault, module_in
+    from batprotocol._util.user_code import ImportFault, module_in
 
     about = os.stat(file)
     state = about.st_mtime_ns, about.st_size

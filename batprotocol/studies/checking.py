@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Mapping
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError, StudyError
 from batprotocol.studies.failing import made_events
 from batprotocol.studies.files import Files

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol._util.engines.serving import PRINTED
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.engines.interface import PRINTED
+from batprotocol._util.tables import LeftOut
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import InputError

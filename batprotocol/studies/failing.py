@@ -11,8 +11,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from batprotocol._util.durations import parse_duration
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import parse_duration
 from batprotocol.errors import InputError
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.simulator import ExternalEventList, Platform, Workload, host_events_of, read_external_events

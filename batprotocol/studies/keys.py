@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from batprotocol._util.durations import parse_duration
+from batprotocol._util.times import parse_duration
 from batprotocol.conversation import RULE_SETS
 from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.workloads.described import parse_watts

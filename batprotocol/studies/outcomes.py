@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from batprotocol.edc.loading import LoadError
 from batprotocol.edc.moments import moment_of
+from batprotocol.edc.running import LoadError
 from batprotocol.errors import InputError, RuleViolation
 
 __all__ = ["DONE", "FAILED", "KINDS", "RECORDING", "TRACEBACK", "Outcome", "TimeOver", "failed", "is_full"]

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol.edc.loading import load
+from batprotocol.edc.running import load
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import StudyError, shown
 from batprotocol.policies.names import PolicyNameError, files_in, parts_of, scheduler_named, with_options

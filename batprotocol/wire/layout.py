@@ -12,7 +12,7 @@ from operator import itemgetter
 from struct import Struct, error, pack, unpack_from
 from typing import Any, NamedTuple
 
-from batprotocol.model.doubles import Doubles
+from batprotocol.model.value import Doubles
 
 __all__ = [
     "PAD4",

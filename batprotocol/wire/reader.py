@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from batprotocol._schema.description import SCHEMA
 from batprotocol.errors import DecodeError, an
-from batprotocol.model.doubles import Doubles
+from batprotocol.model.value import Doubles
 from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES
 from batprotocol.wire.reflection import Field, Schema, Type
 from batprotocol.wire.tree import Tree, path_of

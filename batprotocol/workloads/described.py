@@ -13,7 +13,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from batprotocol._util.durations import parse_duration
+from batprotocol._util.times import parse_duration
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import Host as ModelHost
 from batprotocol.model import HostProperty

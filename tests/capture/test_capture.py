@@ -23,7 +23,7 @@ from batprotocol.edc.recording.moments import moment_of
 from batprotocol.recordings import Capture, CaptureError, Entry
 from batprotocol.recordings.copying import copy
 from batprotocol.wire import frames
-from batprotocol.wire.glance import time_of
+from batprotocol.wire.frames import time_of
 
 WITHOUT_ENGINE = True
 

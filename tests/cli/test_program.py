@@ -48,7 +48,7 @@ def test_a_scheduler_starts_without_what_async_loops_need() -> None:
     """A simulation may take less than importing it."""
     program = (
         "import sys\n"
-        "import batprotocol.cli.main, batprotocol.edc.commands.over_socket\n"
+        "import batprotocol.cli.main, batprotocol.edc.commands.run\n"
         "from batprotocol.edc import serve\n"
         "serve('tcp://127.0.0.1:*').close()\n"
         "print(*sys.modules)"

@@ -11,7 +11,7 @@ import click
 import pytest
 from support import ROOT
 
-from batprotocol.cli.registry import PURPOSES, commands, manifests
+from batprotocol.cli.families import PURPOSES, commands, manifests
 
 WITHOUT_ENGINE = True
 

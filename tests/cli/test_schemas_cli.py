@@ -195,7 +195,7 @@ def test_adopting_a_schema(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     assert "RejectJobEvent.reason added: string (at worst misread)" in done.stdout
-    assert "batprotocol/model/events/from_edc.py:" in done.stdout
+    assert "batprotocol/model/events.py:" in done.stdout
     assert "batprotocol/builder/from_edc.py:" in done.stdout
     made = (tmp_path / "batprotocol" / "schemas" / "ages" / "2026-06.txt").read_text()
     assert made == "table RejectJobEvent\n  job_id: string (required)\n"

@@ -10,7 +10,7 @@ import pytest
 from support import ROOT
 
 from batprotocol.edc import Scheduler
-from batprotocol.edc.commands.template import example_scheduler
+from batprotocol.edc.commands.new import example_scheduler
 from batprotocol.testing import conformance
 
 WITHOUT_ENGINE = True

@@ -15,8 +15,8 @@ from work import lines_of
 
 from batprotocol import MessageBuilder, model
 from batprotocol.conversation import Conversation
-from batprotocol.conversation.holding import Holding
 from batprotocol.conversation.hostsets import HostCounts, describe, mask_of, members, read_hosts
+from batprotocol.conversation.state import Holding
 from batprotocol.errors import shown
 
 WITHOUT_ENGINE = True

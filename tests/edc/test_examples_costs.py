@@ -21,8 +21,8 @@ from support import ROOT
 import batprotocol
 from batprotocol import model
 from batprotocol.edc import Scheduler
+from batprotocol.edc.commands.new import example_scheduler
 from batprotocol.edc.commands.scheduler import load
-from batprotocol.edc.commands.template import example_scheduler
 from batprotocol.edc.scheduler import attend_to, hello_of
 from batprotocol.edc.session import Session
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import batprotocol
-from batprotocol.edc.faults import show_own
+from batprotocol.edc.scheduler import show_own
 
 WITHOUT_ENGINE = True
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from batprotocol._util.importing import module_in
+from batprotocol._util.user_code import module_in
 
 WITHOUT_ENGINE = True
 

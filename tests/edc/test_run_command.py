@@ -17,7 +17,7 @@ from processes import BATPROTO, BINARY, FCFS, JSON, REPLAY, SOON, batproto, endp
 from replay import PATIENCE, Peer, begun
 from support import ROOT
 
-from batprotocol.edc.commands.template import DEPENDENCIES
+from batprotocol.edc.commands.new import DEPENDENCIES
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

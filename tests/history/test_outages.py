@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
 from batprotocol.sites.logs.outages import Outage, outage_events, read_outages
 from batprotocol.workloads.host_events import HostStates

@@ -13,7 +13,7 @@ from typing import NoReturn
 import pytest
 from support import ROOT
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -76,8 +76,8 @@ SENDERS = {**dict.fromkeys(named(model.BATSIM_TO_EDC), B2E), **dict.fromkeys(nam
 SIDES = {B2E: "from_batsim", E2B: "from_edc", None: "from_batsim.py or from_edc"}  # None: without a class, who knows?
 PLACES = (
     Place(
-        "batprotocol/model/events/{side}.py",
-        "a class `{event}`, its name in `__all__`, and the class in the union at the end of the file",
+        "batprotocol/model/events.py",
+        "a class `{event}`, its name in `__all__`, and the class in the union of its side",
         frozenset(SENDERS),
     ),
     Place("batprotocol/builder/{side}.py", "a method `add_{verb}`", frozenset(dir(MessageBuilder)), None, "add_{verb}"),

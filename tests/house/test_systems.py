@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from batprotocol._util.engines import Child
-from batprotocol._util.systems import kill_with_children, lacking, refusal
+from batprotocol._util.requirements import kill_with_children, lacking, refusal
 from batprotocol.campaigns.managers.local import LocalProcesses
 from batprotocol.campaigns.store._engine import Database
 from batprotocol.errors import ClusterError, InputError, ProtocolError, StoreError, SystemLacks

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.workloads.host_events import (

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from batprotocol._util.durations import parse_duration
+from batprotocol._util.times import parse_duration
 from batprotocol.errors import InputError
 from batprotocol.workloads import described_platform, read_external_events
 from batprotocol.workloads.host_events import (

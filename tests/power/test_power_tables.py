@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import SHARED
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
 from batprotocol.workloads.electricity import Trace, parse_unit, read_table
 from batprotocol.workloads.electricity.tables import trace_named

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import pytest
 
 from batprotocol._util.engines import processes
-from batprotocol._util.engines.child import Child
 from batprotocol._util.engines.interface import Ended
+from batprotocol._util.engines.processes import Child
 
 
 class _Kept(Child):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from processes import BATPROTO, ENVIRONMENT
 from slurms import RunningSlurm, running_slurm
 
-from batprotocol.edc.loading import load
+from batprotocol.edc.running import load
 from batprotocol.policies.names import scheduler_named
 from batprotocol.studies import conforming
 from batprotocol.studies.conforming import CHUNK, Tested, chunks, find_on

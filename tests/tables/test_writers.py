@@ -85,7 +85,7 @@ def writers() -> set[str]:
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_text()
         place = path.relative_to(PACKAGE).with_suffix("").as_posix()
-        uses_whole = "from batprotocol._util.writing import" in text and "whole(" in text
+        uses_whole = "from batprotocol._util.files import" in text and "whole(" in text
         may_write = uses_whole or any(word in text for word in (*MAKERS, "open("))
         if uses_whole or any(
             writes(node) for node in ast.walk(ast.parse(text if may_write else "")) if isinstance(node, ast.Call)

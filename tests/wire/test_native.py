@@ -33,7 +33,8 @@ from batprotocol import (
     PredefinedExecutorPlacementStrategy,
 )
 from batprotocol.testing.strategies import messages
-from batprotocol.wire import binary, json, making
+from batprotocol.wire import binary, json
+from batprotocol.wire import binding as making
 
 sys.path.append(str(ROOT / "tools"))
 

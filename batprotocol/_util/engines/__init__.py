@@ -11,9 +11,8 @@ other packages.
 from typing import TYPE_CHECKING
 
 from batprotocol._util.deprecation import old_names
-from batprotocol._util.engines.child import Child
 from batprotocol._util.engines.interface import Ended, Engine
-from batprotocol._util.engines.processes import Processes
+from batprotocol._util.engines.processes import Child, Processes
 
 if TYPE_CHECKING:
     from batprotocol._util.engines.dask import DaskEngine

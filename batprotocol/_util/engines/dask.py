@@ -13,9 +13,9 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from batprotocol._util.engines.child import Child
 from batprotocol._util.engines.interface import Ended
-from batprotocol._util.extras import installing
+from batprotocol._util.engines.processes import Child
+from batprotocol._util.requirements import installing
 from batprotocol.errors import ClusterError, PackageMissing
 
 __all__ = ["FAULTS", "DaskEngine", "connect", "missing"]

@@ -2,17 +2,165 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
 import time
 from collections import deque
-from collections.abc import Sequence
-from multiprocessing.connection import wait
-from typing import Any
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from typing import Any, Final
 
-from batprotocol._util.engines.child import Child
-from batprotocol._util.engines.interface import Ended
+from batprotocol._util.deprecation import OldName
+from batprotocol._util.engines.interface import PRINTED, Ended
+from batprotocol._util.requirements import kill_with_children, refusal
+from batprotocol.errors import SystemLacks
 
-__all__ = ["Processes", "cores"]
+__all__ = [
+    "Child",
+    "Processes",
+    "cores",
+]
+
+
+# A process that calls one function again and again, while the process that started it lives.
+
+
+_PROGRAM: Final = """
+import json, sys
+
+descriptor, function, folder, memory, path = sys.argv[1:]
+own = [each for each in sys.path if each]
+
+sys.path[:] = own + [each for each in json.loads(path) if each not in own]
+from batprotocol._util.engines.interface import main
+
+main(int(descriptor), function, folder, int(memory))
+"""
+"""The program. Its own folders come first, as files in the folders of its parent may have the names of modules."""
+_KEPT: Final = 10_000
+"""How many characters are kept of the output of a process that has died: the last ones."""
+PREFIX: Final = "batprotocol-"
+
+
+class Child:
+    """A process that calls a function.
+
+    Args:
+        function: `module:name`, see `interface`.
+        memory: the limit of its address space, in bytes; 0: no limit.
+
+    Raises:
+        OSError: it cannot be started.
+        SystemLacks: this system cannot pass it a connection.
+    """
+
+    def __init__(self, function: str, memory: int = 0) -> None:
+        if sentence := refusal("processes for runs", "os.killpg"):
+            raise SystemLacks(sentence)
+        self.connection: Connection
+        """It is readable when a call has ended, with or without a value."""
+        self._folder = tempfile.mkdtemp(prefix=PREFIX)
+        os.mkdir(os.path.join(self._folder, "scratch"))
+        self._known: set[str] = set()
+        self._number = -1
+        self._until = float("inf")
+        self._seconds = 0.0
+        self.connection, theirs = Pipe()
+        with open(os.path.join(self._folder, PRINTED), "ab") as printed, theirs:
+            words = (str(theirs.fileno()), function, self._folder, str(memory), json.dumps(sys.path))
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM, *words],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=printed,
+                start_new_session=True,  # it is killed with all that it has started
+            )
+
+    def begin(self, number: int, argument: Any, shared: Mapping[str, Any], seconds: float = float("inf")) -> None:
+        """Begin a call. No other call may run.
+
+        Args:
+            number: the number of the call.
+            argument: the argument of the function.
+            shared: the shared values that it needs, by name. A value that the process has already is not sent again.
+            seconds: the time after which `end` kills the process.
+        """
+        self._number, self._seconds, self._until = number, seconds, time.monotonic() + seconds
+        new = {name: value for name, value in shared.items() if name not in self._known}
+        self._known.update(new)
+        with suppress(OSError):  # it has died: `end` reports that
+            self.connection.send((argument, new))
+
+    @property
+    def remaining_seconds(self) -> float:
+        """The time until the process is killed, in seconds."""
+        return self._until - time.monotonic()
+
+    seconds_left = OldName("remaining_seconds")
+
+    def end(self) -> Ended | None:
+        """The end of the call, or None while it runs. If the end has no value, the process is dead."""
+        try:
+            if not self.connection.poll(0):
+                if self.remaining_seconds > 0:
+                    return None
+                return self._dead(f"it took more than {self._seconds:g} s")._replace(is_late=True)
+            returned, value = self.connection.recv()
+        except (EOFError, OSError):
+            return self._dead("")
+        self._until = float("inf")
+        if returned:
+            return Ended(self._number, value, place=socket.gethostname())
+        self.close()
+        return Ended(self._number, None, "its process has failed", str(value), socket.gethostname())
+
+    def call(self, argument: Any, shared: Mapping[str, Any], seconds: float = float("inf")) -> Ended:
+        """Call the function, and wait for the end."""
+        self.begin(0, argument, shared, seconds)
+        while True:
+            remaining = max(0.0, self.remaining_seconds)
+            self.connection.poll(None if remaining == float("inf") else remaining)
+            ended = self.end()
+            if ended is not None:
+                return ended
+
+    def _dead(self, lost: str) -> Ended:
+        if not lost:
+            try:
+                code = self._process.wait(1.0)
+            except subprocess.TimeoutExpired:
+                code = 0
+            lost = f"its process was ended by {_signal(-code)}" if code < 0 else f"its process ended with status {code}"
+        try:
+            with open(os.path.join(self._folder, PRINTED), encoding="utf-8", errors="replace") as file:
+                printed = file.read()[-_KEPT:]
+        except OSError:
+            printed = ""
+        self.close()
+        return Ended(self._number, None, lost, printed, socket.gethostname())
+
+    def close(self) -> None:
+        """Kill the process, also during a call."""
+        kill_with_children(self._process)
+        self._process.wait()
+        self.connection.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def cores() -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.campaigns import gridstat2
 from batprotocol.campaigns import text as texts
 from batprotocol.campaigns.entities.failures import RESUBMITTED

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from batprotocol._util.extras import installing
 from batprotocol._util.files import naming
+from batprotocol._util.requirements import installing
 from batprotocol.campaigns.commands.requests import json_of, opened
 from batprotocol.campaigns.entities.failures import hindrances
 from batprotocol.campaigns.model import GridSettings

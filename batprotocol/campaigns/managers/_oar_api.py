@@ -19,9 +19,20 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from batprotocol._util.strangers import ABSENT, BROKEN, Item, Kind, TooMany, decoded, number_of, small, text_of
+from batprotocol._util.web import (
+    ABSENT,
+    BROKEN,
+    Item,
+    TooMany,
+    Wanted,
+    WebServer,
+    decoded,
+    number_of,
+    small,
+    text_of,
+    without_secrets,
+)
 from batprotocol._util.web import Unanswered as NoReply
-from batprotocol._util.web import WebServer, without_secrets
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES, JobRequest, description_in, file_content
 from batprotocol.campaigns.model import GridJobState, GridValue, RemoteEvent
 from batprotocol.errors import ClusterError, InputError, shown
@@ -646,7 +657,7 @@ def _without_tags(body: bytes | bytearray) -> str:
     return " ".join(re.sub(r"<[^<>]*>", " ", text).split())
 
 
-def _decoded(answer: OarAnswer, text: bytes | bytearray | Raw, kind: type[Kind], most: int = 0) -> Kind:
+def _decoded(answer: OarAnswer, text: bytes | bytearray | Raw, kind: type[Wanted], most: int = 0) -> Wanted:
     try:
         return decoded(text, kind, most)
     except TooMany:
@@ -657,11 +668,11 @@ def _decoded(answer: OarAnswer, text: bytes | bytearray | Raw, kind: type[Kind],
         raise Misunderstood(f"{answer.about} is not answered with the JSON of OAR's API: {error}") from None
 
 
-def _list(answer: OarAnswer, raw: Raw, kind: type[Kind]) -> list[Kind]:
+def _list(answer: OarAnswer, raw: Raw, kind: type[Wanted]) -> list[Wanted]:
     """The objects of a list, which may be absent."""
     if not len(memoryview(raw)):
         return []
-    found: list[Kind] | None = _decoded(answer, raw, list[kind] | None, MOST_ASSIGNED)  # type: ignore[arg-type, valid-type]
+    found: list[Wanted] | None = _decoded(answer, raw, list[kind] | None, MOST_ASSIGNED)  # type: ignore[arg-type, valid-type]
     return found or []
 
 

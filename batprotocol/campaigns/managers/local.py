@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 
 from batprotocol._util.files import reason_of
-from batprotocol._util.systems import refusal
+from batprotocol._util.requirements import refusal
 from batprotocol.campaigns.managers.interface import (
     KILLED,
     LOST,

@@ -17,9 +17,9 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from batprotocol._util import children
-from batprotocol._util.extras import installing
 from batprotocol._util.files import reason_of
-from batprotocol._util.strangers import BROKEN
+from batprotocol._util.requirements import installing
+from batprotocol._util.web import BROKEN
 from batprotocol.campaigns.managers.interface import (
     DIRECTORY,
     KILLED,

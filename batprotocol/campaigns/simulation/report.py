@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from batprotocol._util.extras import installing
 from batprotocol._util.files import naming
+from batprotocol._util.requirements import installing
 from batprotocol.campaigns.loop import Cycle
 from batprotocol.campaigns.model import CampaignStatus, GridSettings, GridValue, TapState
 from batprotocol.campaigns.simulation.plan import CampaignPlan, GridPlan, local_workload

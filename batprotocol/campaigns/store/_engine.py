@@ -20,7 +20,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import StaticPool
 
-from batprotocol._util.systems import refusal
+from batprotocol._util.requirements import refusal
 from batprotocol.errors import PackageMissing, StoreAway, StoreError
 
 with suppress(ImportError):  # without it, no loop runs on a file

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import structs
 
 from batprotocol._util.engines.processes import cores
-from batprotocol._util.extras import installing
 from batprotocol._util.files import reason_of
+from batprotocol._util.requirements import installing
 from batprotocol.cli.mcp_server.limits import Limits
 from batprotocol.cli.mcp_server.places import Folder
 from batprotocol.cli.mcp_server.vocabulary import without_values

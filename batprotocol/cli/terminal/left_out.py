@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from batprotocol._util.skipped_rows import LeftOut, Reason
+from batprotocol._util.tables import LeftOut, Reason
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of
 

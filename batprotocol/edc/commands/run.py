@@ -5,8 +5,14 @@ from __future__ import annotations
 import click
 
 from batprotocol.cli.completing import complete_old_protocol, complete_scheduler
-from batprotocol.cli.parameters import WithCommand, old_protocol, schema_option, timeout_option
-from batprotocol.legacy.commands import jobs_option, redis_option
+from batprotocol.cli.parameters import (
+    WithCommand,
+    jobs_option,
+    old_protocol,
+    redis_option,
+    schema_option,
+    timeout_option,
+)
 
 __all__ = ["library", "run"]
 
@@ -34,7 +40,7 @@ def library(target: str, init: str, format: str, record: str | None, verbose: bo
       batproto library scheduler.py:FCFS
       eval "batsim -p platform.xml -w workload.json $(batproto library scheduler.py:FCFS | tail -n 1)"
     """
-    from batprotocol.edc.commands import in_process as work
+    from batprotocol.edc.commands import drivers as work
 
     work.show(target, init=init, format=format, record=record, verbose=verbose)
 
@@ -127,7 +133,7 @@ def run(
         option = "--jobs" if redis is None else "--redis"
         raise click.UsageError(f"{option} is for a Batsim of an older version: give --protocol, too", context)
     if in_process:
-        from batprotocol.edc.commands import in_process as inside
+        from batprotocol.edc.commands import drivers as inside
 
         of_the_socket = {
             "--endpoint": endpoint,
@@ -143,12 +149,14 @@ def run(
         for option, value in of_the_socket.items():
             if value is not None:
                 raise click.UsageError(f"{option} is for the socket: leave it out with --in-process", context)
-        context.exit(inside.run(target, command, pin, init=init or "", format=format, record=record, verbose=verbose))
+        context.exit(
+            inside.run_in_process(target, command, pin, init=init or "", format=format, record=record, verbose=verbose)
+        )
     if schema is not None and protocol is not None:
         raise click.UsageError("--schema is for the current protocol: leave it out with --protocol", context)
-    from batprotocol.edc.commands import over_socket as work
+    from batprotocol.edc.commands import drivers as work
 
-    status = work.run(
+    status = work.run_over_socket(
         target,
         endpoint=endpoint,
         format=format,

@@ -12,8 +12,9 @@ import click
 
 from batprotocol._util.signals import Interrupts
 from batprotocol.cli.terminal.text import printable
-from batprotocol.edc import Scheduler, loading
-from batprotocol.edc.faults import show_own
+from batprotocol.edc import Scheduler
+from batprotocol.edc import running as loading
+from batprotocol.edc.scheduler import show_own
 from batprotocol.workloads.electricity import Trace
 from batprotocol.workloads.requests import Allocated, Attempt
 

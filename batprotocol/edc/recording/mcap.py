@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from time import time_ns
 from typing import Final, NamedTuple
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.edc.recording.journal import Journal
 from batprotocol.edc.recording.moments import moment_of
 from batprotocol.edc.recording.names import MCAP_MAGIC, Names
@@ -31,7 +31,7 @@ from batprotocol.edc.recording.packing import replace
 from batprotocol.errors import PackageMissing
 from batprotocol.model import Direction
 from batprotocol.wire import detect
-from batprotocol.wire.glance import time_of
+from batprotocol.wire.frames import time_of
 
 try:
     import zstandard

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.errors import EncodeError, PackageMissing, PeerGone, PeerSilent, ProtocolError, shown
 from batprotocol.fast.runtime.broker import Broker, Will
 

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, TypeAlias
 
-from batprotocol._util.methods import expect_known, expect_method, is_computed
+from batprotocol._util.user_code import expect_known, expect_method, is_computed
 from batprotocol.errors import DecodeError, SchedulerError
 from batprotocol.fast.conversation import Violation
 from batprotocol.fast.messages import RESULTS

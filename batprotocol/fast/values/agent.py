@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from batprotocol.fast.values.base import U32, U64, FastMessage, Part
-from batprotocol.model.fields import TupleOf
-from batprotocol.model.value import tuples_into
+from batprotocol.model.value import TupleOf, tuples_into
 
 __all__ = [
     "KPI",

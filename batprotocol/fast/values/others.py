@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from batprotocol.fast.values.base import FastMessage
-from batprotocol.model.fields import OptionalTupleOf
-from batprotocol.model.value import tuples_into
+from batprotocol.model.value import OptionalTupleOf, tuples_into
 
 __all__ = [
     "ALLOWED",

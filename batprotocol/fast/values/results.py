@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from batprotocol.fast.values.base import FastMessage, Part, none_of
-from batprotocol.model.fields import TupleOf
-from batprotocol.model.value import tuples_into
+from batprotocol.model.value import TupleOf, tuples_into
 
 __all__ = ["ERROR", "SUCCESS", "UNKNOWN", "Result", "VMResult"]
 

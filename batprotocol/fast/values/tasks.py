@@ -21,8 +21,7 @@ from batprotocol.fast.values.base import (
     nested_tuples_into,
     none_of,
 )
-from batprotocol.model.fields import OptionalTupleOf, TupleOf
-from batprotocol.model.value import tuples_into
+from batprotocol.model.value import OptionalTupleOf, TupleOf, tuples_into
 
 __all__ = [
     "VM",

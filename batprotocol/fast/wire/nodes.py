@@ -11,7 +11,7 @@ import re
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.errors import DecodeError, PackageMissing
 
 try:

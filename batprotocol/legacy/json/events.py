@@ -15,8 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from batprotocol.legacy.json.values import Job, JobProfile, JobProgress, Resource
 from batprotocol.model import Direction
-from batprotocol.model.fields import TupleOf
-from batprotocol.model.value import Value, tuples_into
+from batprotocol.model.value import TupleOf, Value, tuples_into
 
 __all__ = [
     "EVENTS",

@@ -9,9 +9,8 @@ import re
 from typing import TYPE_CHECKING
 
 from batprotocol.errors import HostSetError, shown
-from batprotocol.model.fields import TupleOf
 from batprotocol.model.hosts import parse_hosts
-from batprotocol.model.value import Value, tuples_into
+from batprotocol.model.value import TupleOf, Value, tuples_into
 
 if TYPE_CHECKING:
     from procset import ProcSet

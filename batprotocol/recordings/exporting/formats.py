@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import IO, Final, Literal, TypeAlias
 
-from batprotocol._util.writing import by_ending, whole
+from batprotocol._util.files import by_ending, whole
 from batprotocol.errors import InputError
 from batprotocol.recordings.exporting.chrome import write_chrome
 from batprotocol.recordings.exporting.run import Run

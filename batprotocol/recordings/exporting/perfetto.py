@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, Final
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.errors import PackageMissing
 from batprotocol.recordings.exporting.run import Run
 from batprotocol.recordings.exporting.traces import Notes, trace

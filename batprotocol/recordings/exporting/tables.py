@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol._util.tables import Rows, guarded
 from batprotocol.errors import CaptureError, PackageMissing
 from batprotocol.model import FinalJobState

@@ -16,8 +16,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from batprotocol._util.extras import installing
-from batprotocol._util.writing import whole
+from batprotocol._util.files import whole
+from batprotocol._util.requirements import installing
 from batprotocol.errors import InputError, PackageMissing
 from batprotocol.recordings.timeline.overlaps import overlaps_of
 from batprotocol.recordings.timeline.packing import all_series, size, state_number

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from batprotocol._util.writing import by_ending, whole
+from batprotocol._util.files import by_ending, whole
 from batprotocol.errors import InputError
 from batprotocol.recordings.timeline.pages import MOST_RUNS, parts
 from batprotocol.recordings.timeline.values import TimelineData

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.edc.recording import METADATA, Recorder, facts
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.errors import PackageMissing
 
 __all__ = ["ACK", "FIN", "RST", "SYN", "Dissector", "End", "LeftOut", "Segment"]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Final, NamedTuple
 
-from batprotocol._util.compression import DAMAGES, decompressed
+from batprotocol._util.files import DAMAGES, decompressed
 from batprotocol.errors import CaptureError
 
 __all__ = ["Packet", "Packets", "is_traffic", "opened"]

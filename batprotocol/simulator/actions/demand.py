@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Any, TypeAlias
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.simulator.actions.usual import usual
 
 __all__ = ["Path", "PythonDemand", "Transfers", "amounts", "restored", "transfers_of"]

@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import gcd, inf, ulp
 from typing import Final
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 
 __all__ = ["ENOUGH", "jump"]
 

@@ -10,7 +10,7 @@ from itertools import count
 from math import inf
 from typing import Final
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.simulator.actions.demand import PythonDemand
 from batprotocol.simulator.actions.rounds import ENOUGH, jump
 

@@ -10,12 +10,12 @@ from batprotocol.cli.completing import complete_old_protocol, complete_rule_set,
 from batprotocol.cli.parameters import (
     electricity_options,
     folder,
+    old_options,
     old_protocol,
     rule_set,
     schema_option,
     timeout_option,
 )
-from batprotocol.legacy.commands import old_options
 
 __all__ = ["simulate"]
 

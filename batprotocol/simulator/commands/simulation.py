@@ -20,14 +20,14 @@ from msgspec.structs import replace
 
 from batprotocol import simulator
 from batprotocol._util.signals import Interrupts
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol.cli.parameters import other_protocol
 from batprotocol.cli.terminal.left_out import report_left_out
 from batprotocol.cli.terminal.output import Output, ProgressBar
+from batprotocol.edc.commands.new import example_scheduler
 from batprotocol.edc.commands.scheduler import allocations_of, attempts_of, cap_of, is_policy, load, telling_whose_fault
-from batprotocol.edc.commands.template import example_scheduler
 from batprotocol.edc.recording import facts, fingerprint
 from batprotocol.errors import InputError
-from batprotocol.legacy.commands import old_scheduler, protocol_of, tell
 from batprotocol.model import FinalJobState, Message
 from batprotocol.results.beside import PowerFile, write_failures, write_power
 from batprotocol.results.electricity import TraceTooShort
@@ -175,7 +175,7 @@ def run(
     lists: Sequence[str | ExternalEventList] = events
     if events and (skip_bad or (target is not None and is_policy(target))):  # other schedulers may read other keys
         lists = _checked(events, len(hosts.computation_hosts), skip_bad, corrected, console_output)
-    other_protocol = protocol_of(protocol, schema)
+    other = other_protocol(protocol, schema)
     about = None
     if record is not None:
         inputs = [path for path in (platform, *workloads, *events) if path is not None]
@@ -196,7 +196,7 @@ def run(
         began = time.perf_counter()
         result: Result | None = None
         with telling_whose_fault(target or "the example", record):
-            scheduler = _scheduler(stack, target, endpoint, library, timeout, other_protocol, old)
+            scheduler = _scheduler(stack, target, endpoint, library, timeout, other, old)
             if target is not None and is_policy(target) and not lazy:  # other schedulers may read other keys
                 check_requests((id, text, each.filename) for each in given for id, text in each.extra_data())
             result = simulate(
@@ -320,6 +320,8 @@ def _scheduler(
 ) -> Scheduler:
     """The decision component."""
     if endpoint is not None and protocol is not None:
+        from batprotocol.legacy.commands import old_scheduler, tell
+
         scheduler = old_scheduler(stack, endpoint, protocol, old, timeout)
         if isinstance(protocol, Schema):
             stack.callback(tell, [scheduler.report])

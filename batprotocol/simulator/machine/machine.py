@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.conversation.automaton import HostPower
-from batprotocol.conversation.power import PowerRecord
+from batprotocol.conversation.state import PowerRecord
 from batprotocol.model import HostState
 from batprotocol.results import MachineStatesRow, PStateRow
 from batprotocol.results.extended import difference, plus

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import floor, isqrt
 from typing import Final, TypeAlias
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.model import (
     HomogeneousParallelTaskGenerationStrategy,
     ParallelTaskDataStagingBetweenStoragesProfile,

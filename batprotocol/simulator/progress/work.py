@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mypy_extensions import mypyc_attr
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.model import (
     KillProgress,
     KillProgressSequentialProfile,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.simulator.machine.machine import SimulatedMachine
 from batprotocol.simulator.machine.task import ParallelTask
 from batprotocol.simulator.progress.matrices import message_demand

@@ -12,7 +12,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.simulator.queue.pending import Timer
 
 __all__ = ["Timers"]

@@ -25,7 +25,7 @@ must not know schedulers.
 
 from __future__ import annotations
 
-from batprotocol._util.skipped_rows import LeftOut, Reason
+from batprotocol._util.tables import LeftOut, Reason
 from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob
 
 __all__ = ["Attempt", "JobState", "LeftOut", "LoggedJob", "Reason"]

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
 from batprotocol.simulator import Platform
 from batprotocol.sites.logs.runs import Run, run_id, seconds_between, share_of

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.results.times import JobTimes
 from batprotocol.results.usage import HostUse

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from math import inf
 from typing import Final
 
-from batprotocol._util.clocks import Clock, zone_of
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import Clock, zone_of
 from batprotocol.errors import InputError, shown
 from batprotocol.sites.logs.anonymous import Anonymizer
 from batprotocol.sites.logs.jobs import LoggedJob

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Final, NamedTuple, Protocol
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.sites.logs.jobs import LoggedJob
 
 __all__ = ["FORMATS", "LogFormat", "Reader"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.sites.logs.windows import HostWindow
 from batprotocol.workloads.host_events import HostChange, HostEvent, Window

@@ -12,8 +12,8 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from batprotocol._util.skipped_rows import LeftOut
-from batprotocol._util.writing import by_ending
+from batprotocol._util.files import by_ending
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
 from batprotocol.simulator import Platform, Workload, described_platform, platform_xml
 from batprotocol.sites.logs.anonymous import Anonymizer

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import IO, Final, Literal, cast
 
-from batprotocol._util.compression import DAMAGES, decompressed
-from batprotocol._util.files import naming
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.files import DAMAGES, decompressed, naming
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
 
 __all__ = ["LONGEST", "Source", "opened"]

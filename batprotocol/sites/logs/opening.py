@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from batprotocol._util.files import naming
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.sites.logs.formats import FORMATS, Reader
 from batprotocol.sites.logs.jobs import LoggedJob

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob
 
 __all__ = ["Attempts", "Run", "Share", "run_id", "runs_of", "seconds_between", "share_of"]

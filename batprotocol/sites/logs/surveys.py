@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
 from batprotocol.sites.logs.jobs import LoggedJob
 from batprotocol.sites.logs.runs import Attempts, Run, Share, run_id, runs_of, share_of

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.model import DelayProfile, format_hosts
 from batprotocol.simulator import Platform, Workload, WorkloadProfile
 from batprotocol.sites.logs.asking import Unit, asked, held_before, unit_for

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from batprotocol._util.writing import by_ending, whole
+from batprotocol._util.files import by_ending, whole
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.simulator import GROUPINGS, load_metric

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol._util.tables import Rows
 from batprotocol.errors import InputError, PackageMissing, StudyError
 from batprotocol.model import FinalJobState

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from batprotocol._util.writing import whole
+from batprotocol._util.files import whole
 from batprotocol.sites.logs.imports import Import
 from batprotocol.sites.logs.opening import STANDARD_INPUT, is_logged, read_log
 

@@ -7,7 +7,7 @@ servers. The rules of conformance, in `batprotocol.testing.rules`, add to those 
 up conversations without a decision component. The package needs hypothesis (the extra `batprotocol[test]`).
 """
 
-from batprotocol._util.extras import installing
+from batprotocol._util.requirements import installing
 from batprotocol.errors import PackageMissing
 
 try:

@@ -20,8 +20,8 @@ from typing import IO, Any, Final
 
 import zmq
 
+from batprotocol._util.requirements import kill_with_children
 from batprotocol._util.sockets.endpoints import LARGEST
-from batprotocol._util.systems import kill_with_children
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Message, SimulationEndsEvent
 from batprotocol.testing.conformance.talks import BATSIM, Talk, Target, Timeouts

@@ -8,8 +8,7 @@ from pathlib import PurePath
 
 import click
 
-from batprotocol._util.files import reason_of
-from batprotocol._util.writing import whole
+from batprotocol._util.files import reason_of, whole
 from batprotocol.cli.protocols.reading import Spoken
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output

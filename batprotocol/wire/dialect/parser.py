@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from batprotocol._schema.description import SCHEMA
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.errors import an, hint
 from batprotocol.model import Doubles
 from batprotocol.wire.binding import MAX_DEPTH, RANGES

@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.wire.binding import MAX_DEPTH
 from batprotocol.wire.dialect.tokens import CLOSING, IDENTIFIER, Tokens, quoted
 

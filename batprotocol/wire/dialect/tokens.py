@@ -9,7 +9,7 @@ import json
 import re
 from typing import NoReturn
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.errors import DecodeError, shown
 from batprotocol.wire.tree import Tree, path_of
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, Final
 
-from batprotocol._util.writing import whole
+from batprotocol._util.files import whole
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
 from batprotocol.errors import InputError

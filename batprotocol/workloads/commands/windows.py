@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.cli.terminal.left_out import report_left_out
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import InputError

@@ -17,10 +17,9 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
-from batprotocol._util.clocks import Clock, zone_of
-from batprotocol._util.compression import DAMAGES, decompressed
-from batprotocol._util.durations import parse_duration
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.files import DAMAGES, decompressed
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import Clock, parse_duration, zone_of
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.workloads.electricity.trace import (
     CARBON,

@@ -13,9 +13,8 @@ from typing import IO, Final
 
 import msgspec
 
-from batprotocol._util.durations import parse_duration
-from batprotocol._util.skipped_rows import LeftOut
-from batprotocol._util.tables import Rows
+from batprotocol._util.tables import LeftOut, Rows
+from batprotocol._util.times import parse_duration
 from batprotocol.errors import HostSetError, InputError, shown
 from batprotocol.model.hosts import HostSet, frozen_hosts
 from batprotocol.workloads.events import (

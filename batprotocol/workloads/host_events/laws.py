@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from batprotocol._util.durations import parse_duration
+from batprotocol._util.times import parse_duration
 from batprotocol.errors import InputError, hint, shown
 
 __all__ = [

@@ -11,7 +11,7 @@ from batprotocol._schema.description import SCHEMA
 
 from batprotocol import model
 from batprotocol.builder import fields as checks
-from batprotocol.builder.completions import asked
+from batprotocol.builder.fields import asked
 from batprotocol.schemas.commands.told import meanings
 from batprotocol.wire.binding import RANGES, wrapped
 from batprotocol.wire.reflection import Field, Type

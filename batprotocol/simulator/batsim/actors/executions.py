@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.errors import shown
 from batprotocol.model import FinalJobState, JobAndProgress
 from batprotocol.simulator.batsim.actors.orders import ExecutionOrder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.model import ForceSimulationStopEvent, Message
 from batprotocol.simulator.batsim.state.messages import (
     AllEventsInjected,

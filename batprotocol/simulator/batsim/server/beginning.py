@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from batprotocol import workloads as inputs
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.model import (
     Doubles,
     ExternalEventListAndFilename,

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from batprotocol._util.steps.counting import step
+from batprotocol._util.counting import step
 from batprotocol.model import (
     AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,

@@ -9,8 +9,8 @@ from collections.abc import Mapping as Values
 from datetime import tzinfo
 from typing import Any, Final
 
-from batprotocol._util.clocks import not_before, zone_of
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import not_before, zone_of
 from batprotocol.errors import InputError
 from batprotocol.sites.logs.columns.mapping import ATTEMPT_KINDS, JOB_KINDS, Mapping
 from batprotocol.sites.logs.columns.places import getter

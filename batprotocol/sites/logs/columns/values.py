@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
 from typing import Any, Final
 
-from batprotocol._util.clocks import Clock, not_before
+from batprotocol._util.times import Clock, not_before
 from batprotocol.errors import InputError, shown
 from batprotocol.sites.logs.columns.mapping import UNITS, Column
 from batprotocol.sites.logs.columns.places import getter

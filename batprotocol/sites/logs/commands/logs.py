@@ -11,8 +11,8 @@ from math import inf
 
 import click
 
-from batprotocol._util.skipped_rows import LeftOut
-from batprotocol._util.writing import by_ending, whole
+from batprotocol._util.files import by_ending, whole
+from batprotocol._util.tables import LeftOut
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.cli.terminal.text import printable
 from batprotocol.errors import InputError

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from batprotocol._util.clocks import zone_of
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import zone_of
 from batprotocol.cli.terminal.left_out import numbers_of
 from batprotocol.cli.terminal.text import Piece, number_of
 from batprotocol.sites.logs.formats import FORMATS

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.sites.logs.elastisim.formulas import value_of
 from batprotocol.sites.logs.elastisim.models import MODEL, NotKnown, runtime_of
 from batprotocol.sites.logs.elements import elements_of

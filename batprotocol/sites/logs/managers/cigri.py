@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from batprotocol._util.clocks import Clock, zone_of
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import Clock, zone_of
 from batprotocol.errors import InputError, shown
 from batprotocol.sites.logs.jobs import JobState, LoggedJob
 from batprotocol.sites.logs.lines import opened

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, TypeVar
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError, shown
 from batprotocol.sites.logs.jobs import JobState, LoggedJob
 from batprotocol.sites.logs.lines import Source, opened

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.sites.logs.jobs import Attempt, JobState
 
 __all__ = ["Refused", "Row", "amount_of", "moment_of", "number_of", "text_of"]

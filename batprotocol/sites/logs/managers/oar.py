@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
 from batprotocol.sites.logs.elements import members_of
 from batprotocol.sites.logs.jobs import JobState, LoggedJob

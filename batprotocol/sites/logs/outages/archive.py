@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError, shown
 from batprotocol.sites.logs.lines import opened
 from batprotocol.sites.logs.outages.values import Outage

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Final, NamedTuple, Protocol
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.sites.logs.lines import opened
 from batprotocol.sites.logs.outages.values import Outage

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from datetime import datetime, tzinfo
 from typing import Final
 
-from batprotocol._util.clocks import not_before, zone_of
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import not_before, zone_of
 from batprotocol.errors import InputError, shown
 from batprotocol.sites.logs.lines import opened
 from batprotocol.sites.logs.outages.values import Outage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.sites.logs.outages.values import Outage
 from batprotocol.workloads.host_events import HostEvent

@@ -12,8 +12,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from batprotocol._util.clocks import CLOCKS_DIFFER, Clock, zone_of
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import CLOCKS_DIFFER, Clock, zone_of
 from batprotocol.errors import InputError, shown
 from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob
 from batprotocol.sites.logs.lines import Source, opened

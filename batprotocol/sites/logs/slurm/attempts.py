@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob
 
 __all__ = ["Held", "merged"]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import AnyStr, Final, Literal, NamedTuple
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError, shown
 
 __all__ = ["NEEDED", "Layout", "layout_of", "whole_rows"]

@@ -9,8 +9,8 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
-from batprotocol._util.clocks import zone_of
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import zone_of
 from batprotocol.errors import InputError, shown
 from batprotocol.sites.logs.jobs import LoggedJob
 from batprotocol.sites.logs.lines import Source, opened

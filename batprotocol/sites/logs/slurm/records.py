@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol._util.clocks import zone_of
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import zone_of
 from batprotocol.errors import InputError
 from batprotocol.sites.logs.elements import elements_of
 from batprotocol.sites.logs.jobs import LoggedJob

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from batprotocol._util.clocks import CLOCKS_DIFFER, Clock
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import CLOCKS_DIFFER, Clock
 from batprotocol.errors import InputError
 from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob
 from batprotocol.sites.logs.slurm.amounts import (

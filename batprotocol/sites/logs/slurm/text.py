@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from batprotocol._util.clocks import zone_of
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
+from batprotocol._util.times import zone_of
 from batprotocol.sites.logs.jobs import LoggedJob
 from batprotocol.sites.logs.lines import Source, opened
 from batprotocol.sites.logs.slurm.attempts import Held

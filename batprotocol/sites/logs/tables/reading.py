@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
 from batprotocol.sites.logs.jobs import LoggedJob
 from batprotocol.sites.logs.lines import opened

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol._util.extras import installing
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.requirements import installing
+from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError, PackageMissing
 from batprotocol.sites.logs.elements import elements_of
 from batprotocol.sites.logs.lines import Source

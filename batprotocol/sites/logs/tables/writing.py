@@ -7,8 +7,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, Final
 
-from batprotocol._util.skipped_rows import LeftOut
-from batprotocol._util.tables import guarded
+from batprotocol._util.tables import LeftOut, guarded
 from batprotocol.errors import InputError, shown
 from batprotocol.sites.logs.jobs import LoggedJob
 from batprotocol.sites.logs.lines import LONGEST

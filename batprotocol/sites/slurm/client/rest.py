@@ -17,20 +17,22 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-from batprotocol._util.strangers import (
+from batprotocol._util.requirements import refusal
+from batprotocol._util.web import (
     ABSENT,
     BROKEN,
     Item,
-    Kind,
+    Wanted,
     TooMany,
+    Unanswered,
+    WebServer,
     decoded,
     items_of,
     number_of,
     small,
     text_of,
+    without_secrets,
 )
-from batprotocol._util.systems import refusal
-from batprotocol._util.web import Unanswered, WebServer, without_secrets
 from batprotocol.errors import InputError, printable, shown
 from batprotocol.sites.slurm.client.values import (
     JobBatch,
@@ -285,7 +287,7 @@ def submission(batch: JobBatch, version: int) -> bytes:
     return msgspec.json.encode({"script": batch.script, "job": job})
 
 
-def _objects(raw: Raw, kind: type[Kind], name: str) -> list[Kind]:
+def _objects(raw: Raw, kind: type[Wanted], name: str) -> list[Wanted]:
     try:
         return decoded(raw, list[kind], MOST_JOBS)  # type: ignore[valid-type]
     except TooMany:

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from batprotocol._util.skipped_rows import LeftOut
+from batprotocol._util.tables import LeftOut
 from batprotocol.sites.logs.columns.mapping import Mapping, mapping_of
 from batprotocol.sites.logs.columns.reading import read_by
 from batprotocol.sites.logs.formats import Reader

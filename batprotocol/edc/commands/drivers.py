@@ -1,45 +1,52 @@
-"""`batproto run`: a scheduler's file as a program, alone or with the simulator that it serves.
-
-It loads the class, connects it with the other program, and reports a program that ended too early.
-`batprotocol.edc.running` runs the scheduler.
-"""
+"""Running a scheduler for one simulation: over a socket, or inside the Batsim that loads it."""
 
 from __future__ import annotations
 
 import logging
+import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from tempfile import NamedTemporaryFile
 from typing import Any, TypeVar
 
 import click
 
 from batprotocol._util.signals import Interrupts
+from batprotocol.cli.parameters import other_protocol
+from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
 from batprotocol.cli.version import slow_engine
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc import DEFAULT_ENDPOINT, Scheduler
-from batprotocol.edc.commands.private import private_endpoint
-from batprotocol.edc.commands.program import PATIENCE, Command, Ended
+from batprotocol.edc.commands.program import PATIENCE, Command, Ended, private_endpoint
 from batprotocol.edc.commands.scheduler import (
     allocations_of,
+    as_file,
+    as_usage,
     attempts_of,
     load,
     pinned,
     telling_of_signals,
     telling_whose_fault,
 )
+from batprotocol.edc.embedded.options import OPTION, Report, carried, library
 from batprotocol.edc.running import drive
 from batprotocol.errors import PeerGone
-from batprotocol.legacy.commands import drive_old, protocol_of
 from batprotocol.results import write_allocations, write_attempts
 
-__all__ = ["run"]
+__all__ = [
+    "run_in_process",
+    "run_over_socket",
+    "show",
+]
 
-Report = TypeVar("Report")
+
+RunReport = TypeVar("RunReport")
 
 
-def run(
+def run_over_socket(
     target: str,
     *,
     endpoint: str | None,
@@ -82,7 +89,7 @@ def run(
         print(f"batproto: {remark}", file=sys.stderr)
     if pin:
         pinned()
-    other_protocol = protocol_of(protocol, schema)
+    spoken = other_protocol(protocol, schema)
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         status = 1
@@ -100,15 +107,17 @@ def run(
             wait = other.check if other else None
             try:
                 failure = None
-                if other_protocol is None:
+                if spoken is None:
                     failure = drive(
                         scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait
                     )
                 else:
+                    from batprotocol.legacy.commands import drive_old
+
                     drive_old(
                         scheduler,
                         bound,
-                        other_protocol,
+                        spoken,
                         old or {},
                         interrupts,
                         init,
@@ -139,8 +148,8 @@ def run(
 def _kept(
     scheduler: Scheduler,
     option: str,
-    reports_of: Callable[[Scheduler], Sequence[Report] | None],
-    write: Callable[[str, Iterable[Report]], None],
+    reports_of: Callable[[Scheduler], Sequence[RunReport] | None],
+    write: Callable[[str, Iterable[RunReport]], None],
     path: str,
 ) -> Callable[[], None]:
     """A function that writes what a policy reports on jobs. A file that cannot be written is an error at once."""
@@ -159,3 +168,83 @@ def _asks(placeholder: str, command: Sequence[str]) -> bool:
 
 def _tell_endpoint(endpoint: str) -> None:
     print(f"batproto: waiting for a simulation at {endpoint}", file=sys.stderr, flush=True)
+
+
+# `batproto library` and `batproto run --in-process`: schedulers that Batsim loads into its own process.
+
+
+_WHY = {
+    "": ", and has not loaded the scheduler",
+    "begun": " before the simulation was over",
+    "over": "",
+    "failed": ": ",
+}
+"""The end of the sentence about a command that has ended, by the state that its scheduler reported last."""
+
+_SOCKET = ("--edc-socket-str", "--edc-socket-file", "{endpoint}")
+"""Words that a command must not contain: its one decision component is not at a socket."""
+
+
+def show(target: str, *, init: str, format: str, record: str | None, verbose: bool) -> None:
+    """Print the path of the library, and the options with which Batsim runs this scheduler, as a shell reads them."""
+    with as_usage():
+        data = carried(as_file(target), init=init, format=format, record=record, verbose=verbose)
+    _remark()
+    output = Output()
+    for line in (library(), shlex.join([OPTION, library(), data])):
+        output.raw(os.fsencode(line) + b"\n")
+
+
+def run_in_process(
+    target: str, command: Sequence[str], pin: bool, *, init: str, format: str, record: str | None, verbose: bool
+) -> int:
+    """Run the command, which is Batsim, with a scheduler in its process; the exit status.
+
+    Args:
+        target: the file and the class in it, `path/to/file.py:Class`.
+        command: the command and its arguments. Batsim's option is added unless it contains `{library}`.
+        pin: keep the command on one core.
+        init: the user's own initialization data.
+        format: "binary" or "json".
+        record: the path of a recording of the conversation, or None.
+        verbose: show everything that the scheduler logs.
+    """
+    if not command:
+        raise click.UsageError("--in-process needs the command line of Batsim: write it after --")
+    for each in _SOCKET:
+        if any(each in argument for argument in command):
+            raise click.UsageError(f"with --in-process, there is no socket: leave {each} out of the command")
+    if not any("{library}" in argument for argument in command):
+        command = [*command, OPTION, "{library}", "{init}"]
+    command = [each.replace("{library}", library()) for each in command]
+    with Interrupts() as interrupts, NamedTemporaryFile(prefix="batprotocol-") as file:
+        with as_usage():
+            data = carried(as_file(target), init=init, format=format, record=record, report=file.name, verbose=verbose)
+        if not _can_be_loaded(target, interrupts):
+            return 1
+        _remark()
+        if pin:
+            pinned()
+        with Command(command, data) as other:
+            other.start("")
+            with telling_of_signals(interrupts, f"while {other.name} was running, and has ended it"):
+                status = other.status_in_the_end(interrupts)
+        report = Report.read(file.name)
+    if status or report.state != "over":
+        print(printable(f"batproto: {other.name} {other.end}{_WHY[report.state]}{report.reason}"), file=sys.stderr)
+    return status or int(report.state != "over")
+
+
+def _can_be_loaded(target: str, interrupts: Interrupts) -> bool:
+    """Whether the class can be loaded; if not, the error comes before the output of Batsim."""
+    with telling_whose_fault(target):
+        with telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
+            load(target)
+        return True
+    return False
+
+
+def _remark() -> None:
+    remark = slow_engine()
+    if remark:
+        print(f"batproto: {remark}", file=sys.stderr)

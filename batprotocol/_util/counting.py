@@ -6,7 +6,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from batprotocol._util.steps.looking import look
+from batprotocol._util.looking import look
 
 __all__ = ["step"]
 

@@ -1,18 +1,22 @@
-"""Moments of logs and of tables, with or without a zone, as seconds since 1970.
-
-This module must not know any one format.
-"""
+"""Times: moments of logs and tables, with and without a zone, and durations."""
 
 from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone, tzinfo
+from itertools import pairwise
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from batprotocol.errors import InputError, hint, shown
 
-__all__ = ["CLOCKS_DIFFER", "Clock", "not_before", "zone_of"]
+__all__ = [
+    "CLOCKS_DIFFER",
+    "Clock",
+    "not_before",
+    "parse_duration",
+    "zone_of",
+]
+
 
 CLOCKS_DIFFER: Final = 60.0
 """Seconds by which lines of a log may be out of order, as they are written by several processes."""
@@ -38,11 +42,11 @@ def zone_of(name: str | None) -> tzinfo:
     """
     if name is None or name.upper() in ("UTC", "Z"):
         return timezone.utc
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        import zoneinfo
+    import zoneinfo  # few times have one
 
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         question = hint(name, zoneinfo.available_timezones())
         raise InputError(f"expected a zone such as 'Europe/Paris', got {shown(name)}{question}") from None
 
@@ -116,7 +120,7 @@ class Clock:
     def after(self, text: str, before: float) -> float | None:
         """A moment, and of one that comes twice the first that is not before another one; if both are, the first.
 
-        >>> clock, set_back = Clock(ZoneInfo("Europe/Paris")), 1_761_440_400.0
+        >>> clock, set_back = Clock(zone_of("Europe/Paris")), 1_761_440_400.0
         >>> [clock.after("2025-10-26T02:30:00", before) - set_back for before in (set_back - 3600, set_back)]
         [-1800.0, 1800.0]
 
@@ -147,7 +151,7 @@ def not_before(moment: float, before: float, zone: tzinfo) -> float:
         before: the moment that it is not before.
         zone: the zone of the local time.
 
-    >>> not_before(1_761_438_600.0, 1_761_440_400.0, ZoneInfo("Europe/Paris")) - 1_761_438_600.0
+    >>> not_before(1_761_438_600.0, 1_761_440_400.0, zone_of("Europe/Paris")) - 1_761_438_600.0
     3600.0
     """
     if moment >= before:
@@ -162,3 +166,46 @@ def _second(moment: float, zone: tzinfo) -> float:
         return datetime.fromtimestamp(moment, zone).replace(fold=1).timestamp()
     except (ValueError, OverflowError, OSError):  # it has no date
         return moment
+
+
+# Durations as people write them: `1d8h`, `30min`, `1y`. This module must not know what lasts so long.
+
+
+_LONGEST: Final = 100  # characters of a duration
+_YEAR: Final = 31_557_600.0
+_DURATIONS: Final = {
+    "y": _YEAR,
+    "mo": _YEAR / 12,
+    "w": 604800.0,
+    "d": 86400.0,
+    "h": 3600.0,
+    "min": 60.0,
+    "m": 60.0,
+    "s": 1.0,
+}
+_PART = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)(y|mo|w|d|h|min|m|s)", re.ASCII)
+_PLAIN = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?", re.ASCII)
+
+
+def parse_duration(text: str) -> float:
+    """Read a duration of people, in seconds: numbers with units, the largest unit first, or seconds alone.
+
+    The units are y (365.25 days), mo (a twelfth of a year), w, d, h, m or min, and s.
+
+    >>> parse_duration("1d8h"), parse_duration("1.5h"), parse_duration("90"), parse_duration("1mo")
+    (115200.0, 5400.0, 90.0, 2629800.0)
+
+    Raises:
+        InputError: the text is not a duration.
+    """
+    if len(text) <= _LONGEST:
+        if _PLAIN.fullmatch(text):
+            return float(text)
+        parts, end = [], 0
+        while found := _PART.match(text, end):
+            parts.append((_DURATIONS[found[2]], float(found[1])))
+            end = found.end()
+        units = [unit for unit, _ in parts]
+        if parts and end == len(text) and all(high > low for high, low in pairwise(units)):
+            return sum(unit * number for unit, number in parts)
+    raise InputError(f"expected a duration such as 1d8h, 30min, 1y or 90 (seconds), got {shown(text)}")

@@ -1,20 +1,67 @@
-"""Parts of the standard library that only some operating systems have, and the sentence that refuses the rest.
-
-This module must not know what needs it.
-"""
+"""Requirements: packages of an extra that are not installed, and parts that an operating system lacks."""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import signal
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Protocol
 
-__all__ = ["kill_with_children", "lacking", "refusal"]
+__all__ = [
+    "installing",
+    "kill_with_children",
+    "lacking",
+    "refusal",
+]
+
+
+_PROJECT = "batprotocol"
+_REQUIREMENT = re.compile(r"""(?P<package>[^\s;]+)\s*;\s*extra\s*==\s*["'](?P<extra>[\w-]+)["']""")
+
+
+def installing(extra: str, *names: str) -> str:
+    """The command that installs the packages of an extra.
+
+    >>> installing("plots")
+    "pip install 'matplotlib>=3.7'"
+
+    Args:
+        extra: the name of the extra.
+        names: the packages to install; by default, all of the extra.
+    """
+    from importlib.metadata import PackageNotFoundError
+
+    try:
+        found = [each for each in _packages(extra) if not names or re.split(r"[^\w-]", each)[0] in names]
+    except PackageNotFoundError:  # the source runs, and nothing is installed
+        found = []
+    return f"pip install {shlex.join(found or names or [f'.[{extra}]'])}"
+
+
+def _packages(extra: str) -> Iterator[str]:
+    """The requirements of an extra, as the installed project lists them."""
+    from importlib.metadata import requires
+
+    for text in requires(_PROJECT) or ():
+        requirement = _REQUIREMENT.fullmatch(text)
+        if requirement is None or requirement["extra"] != extra:
+            continue
+        nested = re.fullmatch(rf"{_PROJECT}\[(.+)\]", requirement["package"])
+        if nested is None:
+            yield requirement["package"]
+        else:
+            for other in nested[1].split(","):
+                yield from _packages(other)
+
+
+# Parts of the standard library that only some operating systems have, and the sentence that refuses the rest.
 
 
 class _Process(Protocol):
-    """What was started with `subprocess.Popen`."""
+    """A thing that was started with `subprocess.Popen`."""
 
     pid: int
 
