@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import click
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Duration",
+    "SchemaFile",
     "WithCommand",
     "advice_options",
     "any_rule_set",
@@ -23,6 +25,7 @@ __all__ = [
     "file_or_print",
     "file_with_ending",
     "folder",
+    "include_options",
     "jobs_option",
     "message_files",
     "old_options",
@@ -30,6 +33,7 @@ __all__ = [
     "other_protocol",
     "redis_option",
     "rule_set",
+    "schema_file_options",
     "schema_option",
     "seconds",
     "spreadsheet_option",
@@ -199,6 +203,62 @@ def schema_option(doing: str) -> Callable[[_Command], _Command]:
         shell_complete=complete_age,
         help=f"{doing} another schema: a version, 2021-10 to 2024-10, or a file, .bfbs (or .fbs, which needs flatc).",
     )
+
+
+class SchemaFile(NamedTuple):
+    """Another schema: what `batprotocol.schemas.read_schema` takes.
+
+    Attributes:
+        name: an age or a file.
+        include: the folders of included files.
+        root: the table of a message, or "".
+    """
+
+    name: str
+    include: tuple[str, ...] = ()
+    root: str = ""
+
+
+def include_options(command: _Command) -> _Command:
+    """The options of what an `.fbs` file does not have: `include`, the folders of included files, and `root_type`."""
+    include = click.option(
+        "-I",
+        "--include",
+        metavar="FOLDER",
+        multiple=True,
+        type=click.Path(readable=False, path_type=str),
+        help="Look in this folder for the files that an .fbs includes, and then beside it. Can be repeated.",
+    )
+    root = click.option(
+        "--root-type",
+        metavar="TABLE",
+        help="The table of a message of the .fbs or .bfbs, in place of its root_type.",
+    )
+    return include(root(command))
+
+
+def schema_file_options(doing: str) -> Callable[[_Command], Callable[..., Any]]:
+    """The options that name any schema; the command gets `schema`, a `SchemaFile` or None.
+
+    Args:
+        doing: what the command does by the schema, as the begin of a sentence: `Read the messages by`.
+    """
+
+    def add(command: _Command) -> Callable[..., Any]:
+        @wraps(command)
+        def with_one(
+            *arguments: Any, schema: str | None, include: tuple[str, ...], root_type: str | None, **options: Any
+        ) -> Any:
+            if schema is None and (include or root_type):
+                raise click.UsageError(
+                    f"{'--include' if include else '--root-type'} is for --schema: add --schema FILE"
+                )
+            found = None if schema is None else SchemaFile(schema, include, root_type or "")
+            return command(*arguments, schema=found, **options)
+
+        return schema_option(doing)(include_options(with_one))
+
+    return add
 
 
 timeout_option = click.option(

@@ -13,7 +13,7 @@ The rest of the library does not use this package.
 
 from __future__ import annotations
 
-from batprotocol.schemas.codec import Codec, Record
+from batprotocol.schemas.codec import Codec, Record, rounded
 from batprotocol.schemas.describing import applied, described
 from batprotocol.schemas.differences import Difference, Effect, Verdict, differences, worst
 from batprotocol.schemas.dissecting import dissector
@@ -46,5 +46,6 @@ __all__ = [
     "misfit",
     "other_ages",
     "read_schema",
+    "rounded",
     "worst",
 ]

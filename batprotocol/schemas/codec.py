@@ -6,17 +6,20 @@ the meaning of fields, or which schemas exist.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import struct
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import Any, Final
 
 from batprotocol.schemas.writing import write
 from batprotocol.wire import json
 from batprotocol.wire.dialect.parser import read as read_json
 from batprotocol.wire.engine import as_bytes
 from batprotocol.wire.reader import read
-from batprotocol.wire.reflection import Schema
+from batprotocol.wire.reflection import Field, Schema, Type
+from batprotocol.wire.tree import path_of
 
-__all__ = ["Codec", "Record"]
+__all__ = ["Codec", "Record", "rounded"]
 
 Record = dict[str, Any]
 """A message of a schema: its fields by name. Enums and the types of unions (`event_type`) are names, or numbers if the
@@ -86,3 +89,60 @@ class Codec:
         """
         write(self.schema, record)
         return json.text(dict(record), indent)
+
+
+def rounded(record: Record, schema: Schema) -> list[str]:
+    """The places of numbers that flatc may have rounded: it writes 12 decimals of a double, and 6 of a float.
+
+    Numbers below that are 0 in its JSON, and are not found.
+
+    Args:
+        record: a message that was read from JSON.
+        schema: its schema.
+
+    >>> from batprotocol.schemas import age, rounded
+    >>> rounded({"now": 0.333333333333, "events": []}, age("2024-10"))
+    ['now']
+    """
+    return [path_of(path) for path in _rounded(record, schema, schema.root, [])]
+
+
+_DECIMALS: Final = {"float64": 12, "float32": 6}
+_LARGEST: Final = {"float64": 1000.0, "float32": 8.0}
+"""The limit of numbers that have more digits than flatc writes."""
+
+
+def _rounded(record: Record, schema: Schema, table: str, path: list[str]) -> Iterator[list[str]]:
+    for field in schema.tables[table].fields:
+        value = record.get(field.name)
+        if value is not None:
+            yield from _rounded_value(value, schema, field, field.type, record, [*path, field.name])
+
+
+def _rounded_value(
+    value: Any, schema: Schema, field: Field, type_: Type, record: Record, path: list[str]
+) -> Iterator[list[str]]:
+    if type_.kind in _DECIMALS:
+        places = _DECIMALS[type_.kind]
+        decimals = f"{value:.{places}f}".partition(".")[2]
+        same = float(f"{value:.{places}f}")
+        if not isfinite(value) or (same if type_.kind == "float64" else _single(same)) != value:
+            return
+        if decimals[-1] != "0" and abs(value) < _LARGEST[type_.kind]:
+            yield path
+    elif field.nested and isinstance(value, dict):
+        yield from _rounded(value, schema, field.nested, path)
+    elif type_.element and type_.element.kind in (*_DECIMALS, "table", "struct"):
+        for index, each in enumerate(value):
+            yield from _rounded_value(each, schema, field, type_.element, record, [*path, f"[{index}]"])
+    elif type_.kind in ("table", "struct") and isinstance(value, dict):
+        yield from _rounded(value, schema, type_.name, path)
+    elif type_.kind == "union" and isinstance(value, dict):
+        member = record.get(f"{field.name}_type", "")
+        union = schema.unions[type_.name]
+        if member in union.members:
+            yield from _rounded(value, schema, union.table_of(member), path)
+
+
+def _single(value: float) -> float:
+    return float(struct.unpack("<f", struct.pack("<f", value))[0])

@@ -36,7 +36,13 @@ _PART: Final = re.compile(r"(table|enum|union|root|without) (\w+)(?:: (\w+))?")
 
 
 def described(schema: Schema, base: Schema) -> str:
-    """The differences of a schema from another one, as a text that `applied` reads. Comments are left out."""
+    """The differences of a schema from another one, as a text that `applied` reads. Comments are left out.
+
+    Raises:
+        InputError: the text has no form for a part of the schema: structs, nested messages, FlexBuffers, aliases of
+            members of unions, the identifier of messages, or names with a namespace.
+    """
+    _check_plain(schema)
     lines = []
     if schema.root != base.root:
         lines.append(f"root {schema.root}")
@@ -55,6 +61,21 @@ def described(schema: Schema, base: Schema) -> str:
     for there, here in ((base.tables, schema.tables), (base.enums, schema.enums), (base.unions, schema.unions)):
         lines += [f"without {name}" for name in there if name not in here]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _check_plain(schema: Schema) -> None:
+    """Refuse a schema that the text would not give back."""
+    found: list[tuple[object, str]] = [(schema.identifier, "the identifier of messages, " + schema.identifier)]
+    for table in schema.tables.values():
+        found.append((bool(table.size), f"the struct {table.name}"))
+        found += [(field.nested or field.is_flexible, f"{table.name}.{field.name}") for field in table.fields]
+    for union in schema.unions.values():
+        found.append((bool(union.types or union.numbers), f"the members of {union.name}"))
+    names = [*schema.tables, *schema.enums, *schema.unions]
+    found += [("." in name, f"the name {name}") for name in names]
+    for is_there, what in found:
+        if is_there:
+            raise InputError(f"the text has no form for {what}: use the schema itself")
 
 
 def bare(table: Table) -> tuple[Field, ...]:

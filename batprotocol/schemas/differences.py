@@ -6,13 +6,14 @@ This module must not know which schemas exist, or the meaning of fields.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Final, NamedTuple
 
 from batprotocol.schemas.structs import struct_changes
 from batprotocol.wire.binding import RANGES
-from batprotocol.wire.reflection import Enum, Field, Schema, Table, Type, Union
+from batprotocol.wire.reflection import UNKNOWN, Enum, Field, Schema, Table, Type, Union
 
 __all__ = ["Difference", "Effect", "Verdict", "differences", "worst", "worst_of"]
 
@@ -50,7 +51,8 @@ class Difference(NamedTuple):
     Attributes:
         kind: "added", "removed", "renamed", "moved" (it has another number or place), "type", "default", "required",
             "not required", "nullable", "not nullable", "deprecated", "not deprecated", "root", "identifier" (the four
-            letters at the beginning of messages), "nested" (the type of the message in a vector of bytes) or "size".
+            letters at the beginning of messages), "nested" (the type of the message in a vector of bytes), "offset"
+            (which has 64 bits in one of them) or "size".
         place: the part that differs, by its name in the new schema, or in the old one if it was removed:
             `Job.walltime`.
         detail: the old and the new form, in a few words, or "".
@@ -94,68 +96,119 @@ def differences(old: Schema, new: Schema) -> list[Difference]:
 
 
 class _Comparison:
-    """Two schemas, and the new names of tables: `renamed` maps old names to new ones, `back` new names to old ones."""
+    """Two schemas, and their pairs: for each kind of part, the old name of each new name.
+
+    Parts are pairs if their names with the namespaces are equal; else if their names are; else if they are used in the
+    same place, and alike: they were renamed.
+    """
 
     def __init__(self, old: Schema, new: Schema) -> None:
         self.old, self.new = old, new
-        self.renamed = {old.root: new.root} if old.root and new.root and old.root not in new.tables else {}
-        for name, union in old.unions.items():
-            if name in new.unions:
-                self.renamed |= self.renamed_members(union, new.unions[name])
-        self.back = {now: before for before, now in self.renamed.items()}
-
-    def was(self, name: str) -> str:
-        """The old name of the part with this new name."""
-        return self.back.get(name, name)
-
-    def renamed_members(self, old: Union, new: Union) -> dict[str, str]:
-        """The renamed tables of a union: the same number and, as far as both have them, the same fields."""
-        pairs = zip(old.members, new.members, strict=False)
-        return {
-            before: now
-            for before, now in pairs
-            if before in self.old.tables
-            and now in self.new.tables
-            and before not in self.new.tables
-            and now not in self.old.tables
-            and self.alike(self.old.tables[before], self.new.tables[now])
+        self.of_tables = _named_alike(old.tables, new.tables)
+        self.of_enums = _named_alike(old.enums, new.enums)
+        self.of_unions = _named_alike(old.unions, new.unions)
+        self.of_kind = {
+            "table": self.of_tables,
+            "struct": self.of_tables,
+            "enum": self.of_enums,
+            "union": self.of_unions,
+            "utype": self.of_unions,
         }
+        self.taken = {id(pairs): set(pairs.values()) for pairs in self.of_kind.values()}
+        self.waiting: deque[tuple[dict[str, str], str, str]] = deque()
+        if old.root and new.root:
+            self.pair(self.of_tables, old.root, new.root)
+        self.find_renamed()
 
-    @staticmethod
-    def alike(old: Table, new: Table) -> bool:
-        pairs = list(zip(old.fields, new.fields, strict=False))
-        return all(before.slot == now.slot and before.type.kind == now.type.kind for before, now in pairs)
+    def pair(self, pairs: dict[str, str], old: str, new: str) -> None:
+        """Make a pair of two parts that belong to none yet."""
+        if new not in pairs and old not in self.taken[id(pairs)]:
+            pairs[new] = old
+            self.taken[id(pairs)].add(old)
+            self.waiting.append((pairs, old, new))
+
+    def find_renamed(self) -> None:
+        """Make pairs of parts that are used in the same place of pairs."""
+        for waiting in (self.of_tables, self.of_unions):
+            self.waiting += [(waiting, before, now) for now, before in waiting.items()]
+        while self.waiting:
+            pairs, before, now = self.waiting.popleft()
+            if pairs is self.of_enums:
+                continue
+            for types in self.members_of(before, now) if pairs is self.of_unions else self.used(before, now):
+                self.renamed(*types)
+
+    def members_of(self, before: str, now: str) -> Iterator[tuple[Type, Type]]:
+        """The types of the members that two unions share, by number."""
+        olds = {number: kind for _, number, kind in self.old.unions[before].numbered}
+        for _, number, kind in self.new.unions[now].numbered:
+            if number in olds:
+                yield olds[number], kind
+
+    def used(self, before: str, now: str) -> Iterator[tuple[Type, Type]]:
+        """The types of the fields that two tables share, by name, or else by number or place."""
+        olds = self.old.tables[before].fields
+        names = {field.name: field for field in olds}
+        places = {(field.slot, field.offset): field for field in olds}
+        for field in self.new.tables[now].fields:
+            was = names.get(field.name) or places.get((field.slot, field.offset))
+            if was is not None:
+                yield was.type, field.type
+            if was is not None and was.nested and field.nested:
+                yield Type("table", was.nested), Type("table", field.nested)
+
+    def renamed(self, old: Type, new: Type) -> None:
+        """Make a pair of two types if one was renamed to the other."""
+        if old.element and new.element:
+            self.renamed(old.element, new.element)
+        elif old.kind == new.kind in self.of_kind and self.alike(old, new):
+            self.pair(self.of_kind[new.kind], old.name, new.name)
+
+    def alike(self, old: Type, new: Type) -> bool:
+        """Whether two parts may be the same under another name: as far as both have fields or numbers, they agree."""
+        if new.kind in ("table", "struct"):
+            before, now = self.old.tables[old.name], self.new.tables[new.name]
+            pairs = list(zip(before.fields, now.fields, strict=False))
+            places = all((was.slot, was.offset) == (field.slot, field.offset) for was, field in pairs)
+            return places and all(was.type.kind == field.type.kind for was, field in pairs)
+        if new.kind == "enum":
+            numbers = [set(self.old.enums[old.name].values.values()), set(self.new.enums[new.name].values.values())]
+            kinds = self.old.enums[old.name].kind, self.new.enums[new.name].kind
+            return kinds[0] == kinds[1] and (numbers[0] <= numbers[1] or numbers[1] <= numbers[0])
+        return True
 
     def all(self) -> Iterator[Difference]:
-        if self.old.root and self.new.root and self.renamed.get(self.old.root, self.old.root) != self.new.root:
+        if self.old.root and self.new.root and self.of_tables.get(self.new.root) != self.old.root:
             bad = Effect(Verdict.MISREAD, Verdict.REFUSED)
             yield Difference("root", self.new.root, f"it was {self.old.root}", bad, bad)
         if self.old.identifier != self.new.identifier:
             detail = f"{self.old.identifier or 'none'} before, {self.new.identifier or 'none'} now"
             effects = [Effect(Verdict.REFUSED if each.identifier else Verdict.FINE) for each in (self.old, self.new)]
             yield Difference("identifier", self.new.root, detail, *effects)
-        for before, now in self.renamed.items():
-            yield Difference("renamed", now, f"it was {before}", Effect(), Effect())
+        for pairs in (self.of_tables, self.of_enums, self.of_unions):
+            for now, before in pairs.items():
+                if _short(now) != _short(before):
+                    yield Difference("renamed", now, f"it was {before}", Effect(), Effect())
         for name, table in self.new.tables.items():
-            if self.was(name) in self.old.tables:
-                yield from self.tables(self.old.tables[self.was(name)], table)
+            if name in self.of_tables:
+                yield from self.tables(self.old.tables[self.of_tables[name]], table)
         for name, enum in self.new.enums.items():
-            if name in self.old.enums:
-                yield from self.enums(self.old.enums[name], enum)
+            if name in self.of_enums:
+                yield from self.enums(self.old.enums[self.of_enums[name]], enum)
         for name, union in self.new.unions.items():
-            if name in self.old.unions:
-                yield from self.unions(self.old.unions[name], union)
+            if name in self.of_unions:
+                yield from self.unions(self.old.unions[self.of_unions[name]], union)
         parts = (
-            (self.old.tables, self.new.tables),
-            (self.old.enums, self.new.enums),
-            (self.old.unions, self.new.unions),
+            (self.of_tables, self.old.tables, self.new.tables),
+            (self.of_enums, self.old.enums, self.new.enums),
+            (self.of_unions, self.old.unions, self.new.unions),
         )
-        for olds, news in parts:
+        for known, olds, news in parts:
             for name in news:
-                if name not in olds and self.was(name) == name:
+                if name not in known:
                     yield Difference("added", name, "", Effect(), Effect())
             for name in olds:
-                if name not in news and name not in self.renamed:
+                if name not in known.values():
                     yield Difference("removed", name, "", Effect(), Effect())
 
     # Tables
@@ -200,7 +253,10 @@ class _Comparison:
             yield "moved", f"number {before.slot} before, {field.slot} now"
         if not self.same(before.type, field.type):
             yield "type", f"{before.type} before, {field.type} now"
-        if before.nested and field.nested and self.renamed.get(before.nested, before.nested) != field.nested:
+        elif before.is_far != field.is_far:
+            bits = {True: "an offset of 64 bits", False: "one of 32"}
+            yield "offset", f"{bits[before.is_far]} before, {bits[field.is_far]} now"
+        if before.nested and field.nested and self.of_tables.get(field.nested) != before.nested:
             yield "nested", f"{before.nested} before, {field.nested} now"
         if before.required != field.required:
             yield "required" if field.required else "not required", ""
@@ -208,15 +264,23 @@ class _Comparison:
             yield "nullable" if field.optional else "not nullable", ""
         elif before.type.kind == field.type.kind and repr(before.default) != repr(field.default):
             yield "default", f"{before.default!r} before, {field.default!r} now"
+        elif before.initial != field.initial and UNKNOWN not in (before.initial, field.initial):
+            yield "default", f"{before.initial or 'none'} before, {field.initial or 'none'} now"
         if before.deprecated != field.deprecated:
             yield "deprecated" if field.deprecated else "not deprecated", ""
 
     def same(self, old: Type, new: Type) -> bool:
-        if old.kind == "enum" and new.kind == "enum" and old.name in self.old.enums and new.name in self.new.enums:
-            return old.name == new.name and self.old.enums[old.name].kind == self.new.enums[new.name].kind
         if old.element and new.element:
-            return old.length == new.length and self.same(old.element, new.element)
-        return old.kind == new.kind and self.renamed.get(old.name, old.name) == new.name
+            return (old.kind, old.length) == (new.kind, new.length) and self.same(old.element, new.element)
+        if old.kind != new.kind or new.kind not in self.of_kind:
+            return old.kind == new.kind
+        if self.of_kind[new.kind].get(new.name) != old.name:
+            return False
+        return new.kind != "enum" or self.old.enums[old.name].kind == self.new.enums[new.name].kind
+
+    def equal(self, old: Type, new: Type) -> bool:
+        """Whether two types with other names have the same form, and the same names in it."""
+        return _form(self.old, old, {}) == _form(self.new, new, {})
 
     def of_one(self, kind: str, field: Field, old: Table, new: Table) -> Difference:
         """A field that only one schema has."""
@@ -235,6 +299,8 @@ class _Comparison:
         for reader, writer, written in ((before, field, new), (field, before, old)):
             if kind == "moved":
                 effects.append(Effect(self.in_binary(reader, written)))
+            elif kind == "type" and self.equal(before.type, field.type):
+                effects.append(Effect())
             elif kind == "type":
                 binary = Verdict.FINE if before.slot != field.slot else Verdict.MISREAD
                 effects.append(Effect(binary, self.type_in_json(reader.type, writer.type)))
@@ -257,6 +323,8 @@ class _Comparison:
                 return Effect(verdict, Verdict.REFUSED)
         elif kind in ("default", "nested"):
             verdict = Verdict.MISREAD
+        elif kind == "offset":
+            return Effect(Verdict.MISREAD)
         elif kind in ("deprecated", "not deprecated") and writer.deprecated:
             verdict = _missing(reader)
         return Effect(verdict, verdict)
@@ -280,7 +348,9 @@ class _Comparison:
             return Verdict.FINE if exact else Verdict.MISREAD
         if reader.kind == "bool" and writer.kind in RANGES:
             return Verdict.MISREAD  # any number is read as true
-        if reader.element and writer.element:
+        if reader.element and writer.element and reader.kind != "array" != writer.kind:
+            if reader.element == writer.element:
+                return Verdict.FINE  # only their sizes have other bits
             return self.type_in_json(reader.element, writer.element)
         if reader.kind in ("table", "union") and writer.kind == reader.kind:
             return Verdict.MISREAD
@@ -327,36 +397,104 @@ class _Comparison:
 
     def unions(self, old: Union, new: Union) -> Iterator[Difference]:
         # The tables of one number and name may differ: then the differences are listed for the table.
-        olds, news = ({name: number for name, number, _ in each.numbered} for each in (old, new))
-        old_types, new_types = ({name: kind for name, _, kind in each.numbered} for each in (old, new))
-        moved = [name for name in olds if self.renamed.get(name, name) in news]
-        for name, number in news.items():
+        olds = {name: (number, kind) for name, number, kind in old.numbered}
+        news = {name: (number, kind) for name, number, kind in new.numbered}
+        known = self.members(olds, news)
+        for name, (number, kind) in news.items():
             place = f"{new.name}.{name}"
-            before = self.was(name)
-            if before not in moved:
-                read = Verdict.MISREAD if number in olds.values() else Verdict.REFUSED
+            if name not in known:
+                is_taken = any(number == each for each, _ in olds.values())
+                read = Verdict.MISREAD if is_taken else Verdict.REFUSED
                 yield Difference("added", place, "", Effect(read, Verdict.REFUSED), Effect())
                 continue
-            was = olds[before]
-            if before != name:
+            was, before = olds[known[name]]
+            if known[name] != name:
                 text = Effect(Verdict.FINE, Verdict.REFUSED)
-                yield Difference("renamed", place, f"it was {before}", text, text)
+                yield Difference("renamed", place, f"it was {known[name]}", text, text)
             if was != number:
                 yield Difference(
                     "moved",
                     place,
                     f"number {was} before, {number} now",
-                    Effect(Verdict.MISREAD if number in olds.values() else Verdict.REFUSED),
-                    Effect(Verdict.MISREAD if was in news.values() else Verdict.REFUSED),
+                    Effect(Verdict.MISREAD if any(number == each for each, _ in olds.values()) else Verdict.REFUSED),
+                    Effect(Verdict.MISREAD if any(was == each for each, _ in news.values()) else Verdict.REFUSED),
                 )
-            kinds = old_types[before], new_types[name]
-            if not self.same(*kinds):
-                bad = Effect(Verdict.MISREAD, Verdict.MISREAD)
-                yield Difference("type", place, f"{kinds[0]} before, {kinds[1]} now", bad, bad)
-        for name, number in olds.items():
-            if name not in moved:
-                read = Verdict.MISREAD if number in news.values() else Verdict.REFUSED
+            if not self.same(before, kind):
+                bad = Effect() if self.equal(before, kind) else Effect(Verdict.MISREAD, Verdict.MISREAD)
+                yield Difference("type", place, f"{before} before, {kind} now", bad, bad)
+        for name, (number, _) in olds.items():
+            if name not in known.values():
+                is_taken = any(number == each for each, _ in news.values())
+                read = Verdict.MISREAD if is_taken else Verdict.REFUSED
                 yield Difference("removed", f"{old.name}.{name}", "", Effect(), Effect(read, Verdict.REFUSED))
+
+    def members(self, olds: Mapping[str, _Member], news: Mapping[str, _Member]) -> dict[str, str]:
+        """The old names of a union's members: by name, by number and type, or by type."""
+        known = {name: name for name in news if name in olds}
+        for is_number_equal in (True, False):
+            for name, (number, kind) in news.items():
+                for before, (was, old) in olds.items():
+                    is_free = name not in known and before not in known.values()
+                    if is_free and (was == number or not is_number_equal) and self.same(old, kind):
+                        known[name] = before
+        return known
+
+
+_Member = tuple[int, Type]
+"""The number and the type of a member of a union."""
+
+
+def _named_alike(
+    olds: Mapping[str, Table] | Mapping[str, Enum] | Mapping[str, Union],
+    news: Mapping[str, Table] | Mapping[str, Enum] | Mapping[str, Union],
+) -> dict[str, str]:
+    """The old names of new parts: those with the same namespace and name, and then those with the same name."""
+    full = {part.full or name: name for name, part in olds.items()}
+    known = {name: full[part.full or name] for name, part in news.items() if (part.full or name) in full}
+    taken = set(known.values())
+    left = {_short(name): name for name in olds if name not in taken}
+    counts = Counter(_short(name) for name in olds if name not in taken)
+    counts_now = Counter(_short(name) for name in news if name not in known)
+    for name in news:
+        short = _short(name)
+        if name not in known and counts[short] == 1 and counts_now[short] == 1:
+            known[name] = left[short]
+    return known
+
+
+def _short(name: str) -> str:
+    """A name without its namespace."""
+    return name.rpartition(".")[2]
+
+
+_MOST_PARTS: Final = 200
+
+
+def _form(schema: Schema, type_: Type, seen: dict[str, int]) -> object:
+    """The form of a type, without the names of types. A part that is in itself is a number."""
+    if type_.element:
+        return type_.kind, type_.length, _form(schema, type_.element, seen)
+    key = f"{type_.kind} {type_.name}"
+    if len(seen) > _MOST_PARTS:
+        return object()  # which equals nothing else
+    if not type_.name or key in seen:
+        return type_.kind, seen.get(key)
+    seen[key] = len(seen)
+    if type_.kind == "enum":
+        return schema.enums[type_.name].kind, tuple(sorted(schema.enums[type_.name].values.items()))
+    if type_.kind in ("union", "utype"):
+        return tuple(
+            (name, number, _form(schema, kind, seen)) for name, number, kind in schema.unions[type_.name].numbered
+        )
+    table = schema.tables[type_.name]
+    return table.size, tuple(
+        (
+            repr(field._replace(type=Type(""), doc="", nested="")),
+            _form(schema, field.type, seen),
+            _form(schema, Type("table", field.nested), seen) if field.nested else None,
+        )
+        for field in table.fields
+    )
 
 
 def _missing(field: Field) -> Verdict:

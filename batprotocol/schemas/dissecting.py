@@ -54,6 +54,12 @@ def dissector(schema: Schema, name: str = "batprotocol", ports: str = "") -> str
     """
     if not schema.root:
         raise InputError("the schema has no root type: declare the table of a message with root_type")
+    for table in schema.tables.values():
+        for field in table.fields:
+            if field.is_far or field.type.kind == "vector64":
+                raise InputError(
+                    f"{table.name}.{field.name} has an offset of 64 bits, which the dissector does not read"
+                )
     if ports and not re.fullmatch(r"\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*", ports):
         raise InputError(f"expected TCP ports such as 28000,29000-29010, got {ports!r}")
     if any(int(port) > 65535 for port in re.findall(r"\d+", ports)):

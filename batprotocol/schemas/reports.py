@@ -31,6 +31,7 @@ _KINDS: Final = {
     "not nullable": "A field cannot be null any more.",
     "not required": "A field is required no more.",
     "nullable": "A field can be null.",
+    "offset": "The offset to a value has another number of bits.",
     "removed": "A part was removed.",
     "renamed": "A part has another name.",
     "required": "A field is required.",

@@ -59,6 +59,7 @@ class Reader:
         self.known: dict[tuple[str, int], tuple[Any, int, int]] = {}
         # Pieces do not overlap in what a writer writes; here they may, but not so much that time or memory explode.
         self.left = 16 * len(data)
+        self.inner_left = MAX_DEPTH * len(data)
 
     def fail(self, reason: str, offset: int | None) -> NoReturn:
         raise DecodeError(reason, path_of(self.path), offset, self.tree) from None
@@ -195,7 +196,9 @@ class Reader:
         self.need(position, 4, "the size of a vector")
         (count,) = struct.unpack_from("<I", self.data, position)
         self.need(position, 4 + count, f"a vector of {count} elements")
-        self.spend(count, position)
+        self.inner_left -= count
+        if self.inner_left < 0:
+            self.fail("messages overlap far more than any writer makes them", position)
         start = position + 4
         data = self.data[start : start + count]
         if field.is_flexible:
@@ -211,7 +214,7 @@ class Reader:
             tree[field.name] = []
             return 0, 0
         reader = type(self)(data, self.schema)
-        reader.path, reader.tree, reader.left = self.path, self.tree, self.left
+        reader.path, reader.tree, reader.left, reader.inner_left = self.path, self.tree, self.left, self.inner_left
         child: Tree = {}
         tree[field.name] = child
         try:
@@ -220,7 +223,7 @@ class Reader:
         except DecodeError as error:
             offset = None if error.offset is None else error.offset + start
             raise DecodeError(error.reason, error.path, offset, self.tree) from None
-        self.left = reader.left
+        self.left, self.inner_left = reader.left, reader.inner_left
         return below
 
     def child(self, name: str, position: int, depth: int, into: Any, key: Any) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
-__all__ = ["Enum", "Field", "Schema", "Table", "Type", "Union", "read_reflection"]
+__all__ = ["UNKNOWN", "Enum", "Field", "Schema", "Table", "Type", "Union", "read_reflection"]
 
 
 class Type(NamedTuple):
@@ -32,7 +32,8 @@ class Type(NamedTuple):
     def __str__(self) -> str:
         """The type as in a schema, such as `[Job]`, except for the names of scalars."""
         if self.element:
-            return f"[{self.element}:{self.length}]" if self.length else f"[{self.element}]"
+            bits = " with a size of 64 bits" if self.kind == "vector64" else ""
+            return f"[{self.element}:{self.length}]" if self.length else f"[{self.element}]{bits}"
         return self.name or self.kind
 
 
@@ -204,6 +205,9 @@ _FEATURES = 15
 """The bits of `advanced_features` that this reader knows: of arrays, unions, optional scalars, and the next."""
 _DEFAULTS = 8
 """The bit for defaults of strings and vectors, which a `.bfbs` does not have."""
+UNKNOWN: Final = "?"
+"""The default of a string or vector in a `.bfbs`, whose schema has such defaults."""
+
 _MOST_NOTES = 10
 _DEEPEST = 64
 """How deep structs may nest."""
@@ -415,6 +419,9 @@ class _Reflection:
         is_far = bool(entry.scalar(13, "B"))
         if is_far and not self.whole:
             raise ValueError(f"{where} has an offset of 64 bits; this is not supported")
+        for name_64, is_known in (("offset64", is_far), ("vector64", kind.kind == "vector64")):
+            if name_64 in attributes and not is_known:
+                self.note(f"{where} has the attribute {name_64}, which the flatc that wrote this does not know")
         nested = attributes.get("nested_flatbuffer", "")
         return Field(
             name=name,
@@ -429,8 +436,15 @@ class _Reflection:
             nested=self.nested(where, nested, full) if nested and _is_bytes(kind) else "",
             is_flexible="flexbuffer" in attributes and _is_bytes(kind),
             is_far=is_far,
-            initial=literal if kind.kind in ("string", "vector", "vector64") else "",
+            initial=self.initial(kind, literal),
         )
+
+    def initial(self, kind: Type, literal: str) -> str:
+        """The default of a string or vector."""
+        if kind.kind not in ("string", "vector", "vector64"):
+            return ""
+        is_lost = self.literals is None and self.root.scalar(6, "Q") & _DEFAULTS
+        return UNKNOWN if is_lost else literal
 
     def nested(self, where: str, name: str, near: str) -> str:
         known = self.known(name, near)

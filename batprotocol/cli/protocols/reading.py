@@ -18,6 +18,7 @@ from batprotocol.wire.tree import Tree, from_message
 
 if TYPE_CHECKING:
     from batprotocol.conversation.advice import Advice
+    from batprotocol.wire.reflection import Schema
 
 __all__ = ["Adviser", "Judge", "Reading", "Spoken"]
 
@@ -39,6 +40,7 @@ class Reading:
         original: the contents for JSON output, if these are not the tree.
         shown: its tree, if the message is not one of this library's values.
         other: the default format for conversions, or "" for the usual one.
+        schema: the schema that it was read by, if it is not the current one of Batsim 5.
     """
 
     protocol: Spoken
@@ -53,6 +55,14 @@ class Reading:
     original: Any = None
     shown: Tree | None = None
     other: str = ""
+    schema: Schema | None = None
+
+    @property
+    def is_other(self) -> bool:
+        """Whether it is a message of another project, which has no events."""
+        return self.schema is not None and not any(
+            field.name == "events" for field in self.schema.tables[self.schema.root].fields
+        )
 
     @cached_property
     def tree(self) -> Tree | None:
@@ -103,6 +113,7 @@ class Spoken(NamedTuple):
             no such format.
         adviser: makes a collector of advice about a conversation, for this number of simulated seconds; None where
             there is none.
+        notes: what was not read of its schema, as sentences.
         opens: explains why these bytes cannot be the first ones of a conversation, or returns "".
     """
 
@@ -115,3 +126,4 @@ class Spoken(NamedTuple):
     write: Callable[[Reading, str, int | None], bytes]
     adviser: Callable[[float], Adviser] | None = None
     opens: Callable[[bytes], str] = lambda data: ""
+    notes: tuple[str, ...] = ()

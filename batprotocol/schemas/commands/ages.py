@@ -15,15 +15,17 @@ from batprotocol.wire import detect
 __all__ = ["show"]
 
 
-def show(path: str, also: Sequence[str], output: Output) -> int:
+def show(path: str, also: Sequence[str], output: Output, include: Sequence[str] = (), root: str = "") -> int:
     """Print which schemas it fits, and why it does not fit the others. Return the exit status: 1 if it fits none.
 
     Args:
         path: a message or a recording.
         also: schemas in addition to the known ages.
         output: the terminal.
+        include: the folders of included files of these schemas.
+        root: the table of their messages, or "".
     """
-    schemas = ages() | {name: read_schema(name) for name in also}
+    schemas = ages() | {name: read_schema(name, include=include, root=root) for name in also}
     fitting = Fitting(schemas)
     count = 0
     with output.progress() as progress:

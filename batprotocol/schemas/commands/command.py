@@ -6,7 +6,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from batprotocol.cli.completing import complete_age, completions
-from batprotocol.cli.parameters import old_protocol, unknown
+from batprotocol.cli.parameters import include_options, old_protocol, unknown
 from batprotocol.cli.terminal.output import Output
 
 __all__ = ["policies", "rules", "schema"]
@@ -125,6 +125,7 @@ def _protocol(context: click.Context, parameter: click.Parameter, name: str | No
     shell_complete=complete_age,
     help="With --which: also try this schema. Can be repeated.",
 )
+@include_options
 @click.option(
     "--requests",
     is_flag=True,
@@ -158,6 +159,8 @@ def schema(
     ports: str | None,
     which: str | None,
     also: tuple[str, ...],
+    include: tuple[str, ...],
+    root_type: str | None,
     requests: bool,
     offers: bool,
     host_events: bool,
@@ -190,6 +193,9 @@ def schema(
     for option, given in {"--check": check, "--format": report, "--readers": readers, "--encoding": encoding}.items():
         if given and diff is None:
             raise click.UsageError(f"{option} is for --diff: add --diff OLD NEW", context)
+    if (include or root_type) and not (diff or described or wireshark or also):
+        option = "--include" if include else "--root-type"
+        raise click.UsageError(f"{option} is for --diff, --describe, --wireshark and --also", context)
     if also and which is None:
         raise click.UsageError("--also needs --which: add --which FILE", context)
     vocabularies = {"requests": requests, "offers": offers, "host-events": host_events}
@@ -213,22 +219,25 @@ def schema(
             report=report or "text",
             readers=readers or "both",
             encoding=encoding or "both",
+            include=include,
+            root=root_type or "",
         )
         context.exit(status)
     if described is not None:
         from batprotocol import schemas
 
-        click.echo(schemas.described(schemas.read_schema(described), schemas.age(schemas.TODAY)), nl=False)
+        found = schemas.read_schema(described, include=include, root=root_type or "")
+        click.echo(schemas.described(found, schemas.age(schemas.TODAY)), nl=False)
         return
     if wireshark is not None:
         from batprotocol.schemas.commands.dissectors import show as show_dissector
 
-        show_dissector(wireshark, ports or "")
+        show_dissector(wireshark, ports or "", include, root_type or "")
         return
     if which is not None:
         from batprotocol.schemas.commands.ages import show as show_ages
 
-        context.exit(show_ages(which, also, output))
+        context.exit(show_ages(which, also, output, include, root_type or ""))
     if protocol == FAST:
         from batprotocol.schemas.commands import fast as fast_schema
 

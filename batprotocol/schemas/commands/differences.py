@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -34,6 +34,8 @@ def show(
     report: str,
     readers: str,
     encoding: str,
+    include: Sequence[str] = (),
+    root: str = "",
 ) -> int:
     """Print the differences, and return the exit status: 1 if an effect is worse than allowed.
 
@@ -46,9 +48,11 @@ def show(
         report: "text", or the name of a report.
         readers: "old", "new" or "both": the peers whose reading counts.
         encoding: "binary", "json" or "both": the formats that count.
+        include: the folders of included files.
+        root: the table of a message of both schemas, or "".
     """
     try:
-        schemas = [read_schema(each, whole=True) for each in (old, new)]
+        schemas = [read_schema(each, whole=True, include=include, root=root) for each in (old, new)]
     except InputError as error:
         if not check:
             raise
@@ -56,10 +60,13 @@ def show(
             error.file or "schema", str(error) if not error.file else str(error).removeprefix(f"{error.file}: ")
         )
         return NOT_READ
+    for name, schema in zip((old, new), schemas, strict=True):
+        for note in schema.notes:
+            output.remark(name, note)
     encodings = Effect._fields if encoding == "both" else (encoding,)
     found = differences(*schemas)
     result = judged(
-        old, new, found, places_of(new), allowed=Verdict[allow.upper()], readers=readers, encodings=encodings
+        old, new, found, places_of(new, include), allowed=Verdict[allow.upper()], readers=readers, encodings=encodings
     )
     if report != "text":
         for line in REPORTS[report](result):
@@ -67,7 +74,8 @@ def show(
     elif check:
         output.lines(_checked(result))
     else:
-        output.lines(_lines(found, result.worst))
+        parts = {name for schema in schemas for part in (schema.tables, schema.enums, schema.unions) for name in part}
+        output.lines(_lines(found, result.worst, parts))
     return int(result.worst > result.allowed)
 
 
@@ -85,26 +93,27 @@ def _where(finding: Finding, new: str) -> str:
     return f"{finding.line.file}:{finding.line.line}" if finding.line else new
 
 
-def _lines(found: Sequence[Difference], worst: Verdict) -> Iterator[list[Piece]]:
+def _lines(found: Sequence[Difference], worst: Verdict, names: Collection[str]) -> Iterator[list[Piece]]:
     """A paragraph for each table, enum or union; a line or two for each difference."""
     if not found:
         yield [("good", "no difference")]
         return
-    for name, group in groupby(sorted(found, key=lambda each: each.place.partition(".")[0]), _table):
+
+    def part_of(difference: Difference) -> str:
+        place = difference.place
+        return place if place in names else place.rpartition(".")[0] or place
+
+    for name, group in groupby(sorted(found, key=part_of), part_of):
         parts = list(group)
         yield [("type", name)]
         for each in parts:
-            member = each.place.partition(".")[2]
+            member = each.place.removeprefix(name).removeprefix(".")
             detail = f": {each.detail}" if each.detail else ""
             yield [("field", f"  {member}"), ("", f" {each.kind}{detail}" if member else f"{each.kind}{detail}")]
             if worst_of(each) > Verdict.FINE:
                 yield [("", "    old reads new "), *_effect(each.old_reads_new), ("", "; "),
                        ("", "new reads old "), *_effect(each.new_reads_old)]  # fmt: skip
     yield [("heading", f"{number_of(len(found), 'difference')}; at worst, messages are "), *_verdict(worst)]
-
-
-def _table(difference: Difference) -> str:
-    return difference.place.partition(".")[0]
 
 
 def _effect(effect: Effect) -> list[Piece]:

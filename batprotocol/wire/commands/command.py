@@ -9,7 +9,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from batprotocol.cli.completing import complete_any_rule_set, completions
-from batprotocol.cli.parameters import advice_options, any_rule_set, message_files, schema_option, unknown
+from batprotocol.cli.parameters import (
+    SchemaFile,
+    advice_options,
+    any_rule_set,
+    message_files,
+    schema_file_options,
+    unknown,
+)
 from batprotocol.cli.terminal.output import Output
 
 if TYPE_CHECKING:
@@ -28,14 +35,18 @@ def _event_names(context: click.Context, parameter: click.Parameter, names: tupl
     return frozenset(chosen)
 
 
-def _spoken(schema: str | None, size_prefixed: bool) -> Spoken | None:
+def _spoken(schema: SchemaFile | None, size_prefixed: bool, output: Output) -> Spoken | None:
     """The protocol of a schema that the user named, and of messages that the user says are size-prefixed."""
     if schema is None and not size_prefixed:
         return None
     from batprotocol.cli.protocols import batsim5
     from batprotocol.cli.protocols.aged import aged
 
-    spoken = batsim5.BATSIM_5 if schema is None else aged(schema)
+    spoken = batsim5.BATSIM_5
+    if schema is not None:
+        spoken = aged(*schema)
+        for note in spoken.notes:
+            output.remark(schema.name, note)
     return batsim5.size_prefixed(spoken) if size_prefixed else spoken
 
 
@@ -91,7 +102,7 @@ def how_shown(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @message_files
 @how_shown
-@schema_option("Read the messages by")
+@schema_file_options("Read the messages by")
 @_size_prefixed_option
 @click.pass_context
 def dump(
@@ -101,7 +112,7 @@ def dump(
     events: frozenset[str],
     jobs: tuple[str, ...],
     full: bool,
-    schema: str | None,
+    schema: SchemaFile | None,
     size_prefixed: bool,
 ) -> None:
     """Print messages as readable trees, or as JSON.
@@ -119,18 +130,18 @@ def dump(
     from batprotocol.wire.commands import dump as work
 
     output, selection = Output(), work.Selection(events, frozenset(jobs))
-    work.dump(files, output, selection, shape or "tree", full=full, spoken=_spoken(schema, size_prefixed))
+    work.dump(files, output, selection, shape or "tree", full=full, spoken=_spoken(schema, size_prefixed, output))
     context.exit(int(output.failed))
 
 
 @click.command()
 @message_files
 @click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")
-@schema_option("Check the messages with")
+@schema_file_options("Check the messages with")
 @_size_prefixed_option
 @click.pass_context
 def validate(
-    context: click.Context, files: tuple[str, ...], quiet: bool, schema: str | None, size_prefixed: bool
+    context: click.Context, files: tuple[str, ...], quiet: bool, schema: SchemaFile | None, size_prefixed: bool
 ) -> None:
     """Check that messages can be read, and that they have no field that the schema does not have.
 
@@ -140,7 +151,7 @@ def validate(
     from batprotocol.wire.commands import validate as work
 
     output = Output()
-    work.validate(files, output, quiet=quiet, spoken=_spoken(schema, size_prefixed))
+    work.validate(files, output, quiet=quiet, spoken=_spoken(schema, size_prefixed, output))
     context.exit(int(output.failed))
 
 
@@ -155,9 +166,11 @@ def validate(
     show_default=True,
     help="Spaces for each level of JSON; 0 is one line.",
 )
-@schema_option("Read and write the message by")
+@schema_file_options("Read and write the message by")
 @_size_prefixed_option
-def convert(source: str, target: str, to: str | None, indent: int, schema: str | None, size_prefixed: bool) -> None:
+def convert(
+    source: str, target: str, to: str | None, indent: int, schema: SchemaFile | None, size_prefixed: bool
+) -> None:
     """Convert the message IN from binary or YAML to JSON or back, and write it to OUT.
 
     IN can be - for standard input, and OUT can be - for standard output. --to selects the format of a message. Without
@@ -172,10 +185,13 @@ def convert(source: str, target: str, to: str | None, indent: int, schema: str |
 
     IN can also be a whole recording: an archive, a folder or a .mcap. Then OUT is a .mcap, .tar.xz or .tar, or a
     folder, and must not exist yet. Messages, times, metadata, results and all other files are copied.
+
+    flatc and Batsim write a double with 12 decimals, and a float with 6. If JSON has such numbers, the command reports
+    on standard error that digits may be gone.
     """
     from batprotocol.wire.commands import convert as work
 
-    work.convert(source, target, to, indent or None, _spoken(schema, size_prefixed))
+    work.convert(source, target, to, indent or None, _spoken(schema, size_prefixed, Output()))
 
 
 @click.command()

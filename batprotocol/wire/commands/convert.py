@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from pathlib import PurePath
+from typing import Final
 
 import click
 
 from batprotocol._util.files import reason_of, whole
-from batprotocol.cli.protocols.reading import Spoken
+from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import DecodeError, InputError
@@ -42,7 +44,7 @@ def convert(source: str, target: str, to: str | None, indent: int | None, spoken
     found = single(source)
     if found.fault:
         raise click.ClickException(f"{found.name}: {found.fault}")
-    workload = _workload(found.name, found.data, indent) if to in (None, "json") else None
+    workload = _workload(found.name, found.data, indent) if to in (None, "json") and spoken is None else None
     if workload is not None:
         _put(target, workload)
         return
@@ -59,7 +61,23 @@ def convert(source: str, target: str, to: str | None, indent: int | None, spoken
         data = reading.protocol.write(reading, to or BY_SUFFIX.get(PurePath(target).suffix) or usual, indent)
     except DecodeError as error:
         raise click.ClickException(f"{found.name}: {error}") from None
+    if reading.format == "json" and _ROUNDED.search(found.data):
+        _tell_rounded(found.name, reading)
     _put(target, data)
+
+
+_ROUNDED: Final = re.compile(rb"\.(?:[0-9]{12}|[0-9]{6})(?![0-9])")
+
+
+def _tell_rounded(name: str, reading: Reading) -> None:
+    """Report numbers that have as many decimals as flatc writes."""
+    from batprotocol.schemas import TODAY, age, rounded
+
+    schema = reading.schema if reading.schema is not None else age(TODAY)
+    if reading.tree is not None and (paths := rounded(reading.tree, schema)):
+        count = f"{len(paths)} numbers have" if len(paths) > 1 else "1 number has"
+        decimals = "the decimals that flatc writes (12 of a double, 6 of a float)"
+        Output().remark(name, f"{count} {decimals}: digits may be gone, first at {paths[0]}")
 
 
 def _copy(source: str, target: str) -> None:

@@ -125,7 +125,10 @@ def _nodes(reading: Reading, indices: list[int], trees: Trees) -> Iterator[Node]
     """The nodes of a message: all that is not an event, and the events with these numbers."""
     if reading.text is not None:
         yield trees.text("text", reading.text)
-    if reading.tree is not None:
+    if reading.tree is not None and reading.is_other:
+        assert reading.schema is not None
+        yield from trees.fields(reading.schema.root, reading.tree)
+    elif reading.tree is not None:
         yield from trees.events(reading.tree, indices)
 
 

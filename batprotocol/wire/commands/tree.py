@@ -99,6 +99,12 @@ class Trees:
         self._runs.clear()
         return [self._event(index, tree["events"][index]) for index in indices]
 
+    def fields(self, table: str, tree: dict[str, Any]) -> list[Node]:
+        """The fields of a message of another project, which has no events."""
+        self._runs.clear()
+        self._space = LINES
+        return self._fields(table, tree)
+
     def text(self, name: str, text: str) -> Node:
         """A text and its name."""
         return Node(_line(_label(name), self._string(text)), [])

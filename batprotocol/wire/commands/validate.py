@@ -66,6 +66,8 @@ class _Tally:
             output.remark(found.name, reading.doubt)
         self.last, _ = reading.protocol.title(reading)
         if reading.message is not None or reading.original is not None:
+            if reading.is_other:
+                return
             events = len((reading.tree or {}).get("events", ()) if reading.message is None else reading.message.events)
             self.events += events
             self.last += f", {number_of(events, 'event')}"
