@@ -14,7 +14,6 @@ from typing import Final
 
 from batprotocol.policies.fair_share import Association, effective_usage, fair_tree_factors
 from batprotocol.sites.slurm.accounting import Accounting, SlurmAssociation
-from batprotocol.sites.slurm.accounting import Association as Line
 
 __all__ = [
     "AccountShare",
