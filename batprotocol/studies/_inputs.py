@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from batprotocol._util.tables import LeftOut
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.errors import InputError, StudyError
-from batprotocol.results.grouping import GROUPINGS, JobGroups, job_groups
+from batprotocol.results.groups import GROUPINGS, JobGroups, job_groups
 from batprotocol.studies._changes import made_events
 from batprotocol.studies._sources import Files, is_policy
 from batprotocol.studies.runs import Run, Task

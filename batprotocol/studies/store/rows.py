@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 import msgspec
 
 from batprotocol.results import Electricity, JobRow, Metric, read_energy
-from batprotocol.results.beside import ENERGY
-from batprotocol.results.frames import arrow_table, pandas_frame, polars_frame
+from batprotocol.results.files import arrow_table, pandas_frame, polars_frame
+from batprotocol.results.reports import ENERGY
 from batprotocol.studies.runs import DONE, RECORDING, TRACEBACK, Measure
 from batprotocol.studies.store.jobs import allocations_in, failures_in, jobs_in
 from batprotocol.workloads.requests import Allocated, Attempt
