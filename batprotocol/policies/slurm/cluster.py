@@ -160,7 +160,7 @@ class PartitionAccess(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, line: PartitionLine) -> PartitionAccess:
         """The rules of a line of slurm.conf.
 
-        >>> PartitionAccess.of(Partition(name="p", allow_accounts=("a",))).refusal("u", "b", "", "normal", "")
+        >>> PartitionAccess.of(PartitionLine(name="p", allow_accounts=("a",))).refusal("u", "b", "", "normal", "")
         'Invalid account or account/partition combination specified'
         """
         return cls(

@@ -120,8 +120,8 @@ class SwitchTree:
         numbers: the numbers of the nodes, by name.
         is_optional: whether only jobs that ask for a number of switches are placed by them (TopoOptional).
 
-    >>> leaves = [Switch(name="a", nodes=("n0", "n1")), Switch(name="b", nodes=("n2",))]
-    >>> tree = SwitchTree([*leaves, Switch(name="top", switches=("a", "b"))], {"n0": 0, "n1": 1, "n2": 2})
+    >>> leaves = [SwitchLine(name="a", nodes=("n0", "n1")), SwitchLine(name="b", nodes=("n2",))]
+    >>> tree = SwitchTree([*leaves, SwitchLine(name="top", switches=("a", "b"))], {"n0": 0, "n1": 1, "n2": 2})
     >>> tree.leaves, tree.smallest([0b111], 2) == [0b011], tree.smallest([0b110], 2)
     ([3, 4], True, [2, 4])
     """
