@@ -27,6 +27,7 @@ from batprotocol.sites.slurm.configuration_values import (
     SelectParameters,
     SlurmConfiguration,
     SwitchLine,
+    missed_by,
 )
 from batprotocol.sites.slurm.parameters import (
     CLUSTER,
@@ -35,7 +36,6 @@ from batprotocol.sites.slurm.parameters import (
     RECORDS,
     ParameterRow,
     ParameterStanding,
-    missed_by,
     named,
     options_of,
     says_nothing,

@@ -1,17 +1,20 @@
 """The contents of a slurm.conf, as values with Slurm's own defaults, those of version 22.05.
 
 Times are seconds; an infinite one is unlimited, or never comes. Memory is in mebibytes, as in Slurm. None stands for a
-value that is not set. This module must not know the text of the file.
+value that is not set.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import msgspec
 
 __all__ = [
+    "MISSED",
+    "PARTS",
     "JobParameters",
     "NodeLine",
     "NotFollowed",
@@ -22,6 +25,7 @@ __all__ = [
     "SelectParameters",
     "SlurmConfiguration",
     "SwitchLine",
+    "missed_by",
 ]
 
 
@@ -418,3 +422,62 @@ class SlurmConfiguration(_Value, frozen=True, kw_only=True):
     topology_optional: bool = False
     switches: tuple[SwitchLine, ...] = ()
     not_followed: tuple[NotFollowed, ...] = ()
+
+
+# Fields that a file can set and that the simulated scheduler does not follow
+
+
+PARTS: Final[Mapping[str, type[msgspec.Struct]]] = {
+    "": SlurmConfiguration,
+    "select": SelectParameters,
+    "priority": PriorityParameters,
+    "scheduler": SchedulerParameters,
+    "preemption": PreemptionParameters,
+    "jobs": JobParameters,
+    "node": NodeLine,
+    "partition": PartitionLine,
+}
+"""The values that have the fields of each part."""
+
+_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "select": ("block_cores", "one_task_per_core", "pack_nodes"),
+    "scheduler": (
+        *("allow_zero_lic", "bf_licenses", "bf_running_job_reserve", "bf_window_linear", "defer", "max_array_tasks"),
+        *("preempt_reorder_count", "preempt_strict_order", "reduce_completing_frag"),
+    ),
+    "preemption": ("gang", "within"),
+    "jobs": (
+        *("complete_wait", "cpus_per_gpu", "max_array_size", "max_count"),
+        *("max_memory_per_cpu", "max_memory_per_node", "memory_per_gpu", "reservation_overrun"),
+    ),
+    "node": ("cores_reserved", "disk"),
+    "partition": (
+        *("alternate", "cpus_per_gpu"),
+        *("exclusive_user", "max_cpus_per_node", "max_memory_per_cpu", "max_memory_per_node", "memory_per_gpu"),
+    ),
+}
+MISSED: Final = frozenset(f"{part}.{name}".lstrip(".") for part, names in _FIELDS.items() for name in names)
+"""These fields."""
+
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    f"{part}.{field.name}".lstrip("."): field.default
+    for part, kind in PARTS.items()
+    for field in msgspec.structs.fields(kind)
+}
+
+
+def missed_by(name: str, fields: Mapping[str, Any]) -> Iterator[str]:
+    """The names of that which is not followed of a parameter: its own, or with the field where it sets several.
+
+    Args:
+        name: the name of the parameter.
+        fields: the fields that it sets, with their parts.
+
+    >>> list(missed_by("PreemptMode", {"preemption.mode": "suspend", "preemption.gang": True}))
+    ['PreemptMode/gang']
+    """
+    found = [field for field, value in fields.items() if field in MISSED and value != _DEFAULTS.get(field)]
+    if len(found) == len(fields):
+        yield from [name] if found else ()
+    else:
+        yield from (f"{name}/{field.rpartition('.')[2]}" for field in found)
