@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.sites.slurm.texts import amount, listed, number_of, one_word, real, span, text_of, tres
 
@@ -477,3 +478,13 @@ def _rows(file: str, header: list[str], lines: list[tuple[int, str]]) -> Iterato
             reason = f"expected {len(header)} columns, got {len(values)}"
             raise InputError(reason, file=file, line=number)
         yield number, dict(zip(header, values, strict=True))
+
+
+__getattr__ = old_names(
+    __name__,
+    {
+        "Association": "SlurmAssociation",
+        "Limits": "AccountingLimits",
+        "Qos": "SlurmQos",
+    },
+)

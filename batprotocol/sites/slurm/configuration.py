@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.sites.slurm.configuration_values import (
     JobParameters,
@@ -555,3 +556,19 @@ def _within(name: str, text: str, read: Callable[[str], Any]) -> Any:
         return read(text)
     except InputError as error:
         raise InputError(error.reason, name) from None
+
+
+__getattr__ = old_names(
+    __name__,
+    {
+        "Configuration": "SlurmConfiguration",
+        "Jobs": "JobParameters",
+        "Node": "NodeLine",
+        "Partition": "PartitionLine",
+        "Preemption": "PreemptionParameters",
+        "Priority": "PriorityParameters",
+        "Scheduler": "SchedulerParameters",
+        "Select": "SelectParameters",
+        "Switch": "SwitchLine",
+    },
+)

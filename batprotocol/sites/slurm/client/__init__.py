@@ -4,6 +4,7 @@
 what they return. `runners` start commands.
 """
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.sites.slurm.client.commands import SlurmCommands
 from batprotocol.sites.slurm.client.rest import SlurmRest, read_token
 from batprotocol.sites.slurm.client.runners import CommandRunner, LocalRunner, SshRunner, runner_of
@@ -37,3 +38,15 @@ __all__ = [
     "read_token",
     "runner_of",
 ]
+
+
+__getattr__ = old_names(
+    __name__,
+    {
+        "Batch": "JobBatch",
+        "Limits": "SlurmLimits",
+        "Runner": "CommandRunner",
+        "SlurmJob": "ReportedJob",
+        "SlurmNode": "ReportedNode",
+    },
+)
