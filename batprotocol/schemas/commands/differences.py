@@ -12,9 +12,9 @@ from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of
 from batprotocol.errors import InputError
 from batprotocol.schemas import Difference, Effect, Verdict, differences, read_schema
-from batprotocol.schemas.differences import worst_of
-from batprotocol.schemas.places import places_of
-from batprotocol.schemas.reports import REPORTS, Finding, Judged, judged
+from batprotocol.schemas._differences import worst_of
+from batprotocol.schemas._reports import REPORTS, Finding, Judged, judged
+from batprotocol.schemas._sources import places_of
 
 __all__ = ["NOT_READ", "show"]
 
