@@ -1,22 +1,33 @@
-"""`batproto schema --diff`: the differences between two schemas as text. `batprotocol.schemas` finds their effects."""
+"""`batproto schema --diff` and `--which`: the differences between two schemas, and the schemas that messages fit."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
 import click
 
+from batprotocol.cli.parameters import SchemaFile
 from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import Piece, number_of
+from batprotocol.cli.terminal.text import Piece, number_of, printable
 from batprotocol.errors import InputError
-from batprotocol.schemas import Difference, Effect, Verdict, differences, read_schema
+from batprotocol.model import Direction
+from batprotocol.recordings.names import SIDES, place_of
+from batprotocol.recordings.sources import messages
+from batprotocol.schemas import TODAY, Difference, Effect, Fitting, Verdict, age, ages, differences
 from batprotocol.schemas._differences import worst_of
 from batprotocol.schemas._reports import REPORTS, Finding, Judged, judged
 from batprotocol.schemas._sources import places_of
+from batprotocol.wire import detect
 
-__all__ = ["NOT_READ", "show"]
+__all__ = [
+    "NOT_READ",
+    "Comparison",
+    "show_ages",
+    "show_differences",
+]
+
 
 NOT_READ: Final = 2
 """The exit status of --check if a schema cannot be read."""
@@ -24,35 +35,36 @@ NOT_READ: Final = 2
 _STYLES = {Verdict.FINE: "good", Verdict.REFUSED: "bad", Verdict.MISREAD: "bad"}
 
 
-def show(
-    old: str,
-    new: str,
-    output: Output,
-    *,
-    allow: str,
-    check: bool,
-    report: str,
-    readers: str,
-    encoding: str,
-    include: Sequence[str] = (),
-    root: str = "",
-) -> int:
-    """Print the differences, and return the exit status: 1 if an effect is worse than allowed.
+class Comparison(NamedTuple):
+    """What is said of the differences.
 
-    Args:
-        old: an age or a file.
-        new: another one.
-        output: the terminal.
+    Attributes:
         allow: the worst effect for which the status is 0.
         check: print only what is worse, a line for each; the status is `NOT_READ` if a schema cannot be read.
         report: "text", or the name of a report.
         readers: "old", "new" or "both": the peers whose reading counts.
         encoding: "binary", "json" or "both": the formats that count.
-        include: the folders of included files.
-        root: the table of a message of both schemas, or "".
     """
+
+    allow: str
+    check: bool
+    report: str
+    readers: str
+    encoding: str
+
+
+def show_differences(old: SchemaFile, new: SchemaFile, comparison: Comparison, output: Output) -> int:
+    """Print the differences, and return the exit status: 1 if an effect is worse than allowed.
+
+    Args:
+        old: a schema.
+        new: another one.
+        comparison: what is said of the differences.
+        output: the terminal.
+    """
+    allow, check, report, readers, encoding = comparison
     try:
-        schemas = [read_schema(each, whole=True, include=include, root=root) for each in (old, new)]
+        schemas = [each.read(whole=True) for each in (old, new)]
     except InputError as error:
         if not check:
             raise
@@ -60,14 +72,14 @@ def show(
             error.file or "schema", str(error) if not error.file else str(error).removeprefix(f"{error.file}: ")
         )
         return NOT_READ
-    for name, schema in zip((old, new), schemas, strict=True):
+    for file, schema in zip((old, new), schemas, strict=True):
         for note in schema.notes:
-            output.remark(name, note)
+            output.remark(file.name, note)
     encodings = Effect._fields if encoding == "both" else (encoding,)
     found = differences(*schemas)
-    result = judged(
-        old, new, found, places_of(new, include), allowed=Verdict[allow.upper()], readers=readers, encodings=encodings
-    )
+    places = places_of(new.name, new.include)
+    allowed = Verdict[allow.upper()]
+    result = judged(old.name, new.name, found, places, allowed=allowed, readers=readers, encodings=encodings)
     if report != "text":
         for line in REPORTS[report](result):
             click.echo(line)
@@ -124,3 +136,56 @@ def _effect(effect: Effect) -> list[Piece]:
 
 def _verdict(verdict: Verdict) -> list[Piece]:
     return [(_STYLES.get(verdict, "number"), str(verdict))]
+
+
+# `--which`
+
+
+def show_ages(path: str, also: Sequence[SchemaFile], output: Output) -> int:
+    """Print which schemas it fits, and why it does not fit the others. Return the exit status: 1 if it fits none.
+
+    Args:
+        path: a message or a recording.
+        also: schemas in addition to the known ages.
+        output: the terminal.
+    """
+    schemas = ages() | {each.name: each.read() for each in also}
+    fitting = Fitting(schemas)
+    count = 0
+    with output.progress() as progress:
+        for found in messages([path]):
+            if found.fault:
+                output.error(found.name, found.fault)
+                continue
+            kind = detect(found.data)
+            progress.at(found.share)
+            if kind == "init":
+                continue
+            direction = Direction.EDC_TO_BATSIM if kind == "hello" else SIDES.get(place_of(found.name).direction)
+            fitting.feed(found.data[4:] if kind == "hello" else found.data, direction)
+            count += 1
+    if output.failed and not count:
+        return 1
+    verdicts = fitting.verdicts
+    output.line(("heading", f"{number_of(count, 'message')}: {verdicts}"))
+    width = max(map(len, schemas))
+    for name in schemas:
+        fits = name in verdicts.fits
+        output.line(
+            ("type", f"  {name.ljust(width)}  "),
+            ("good", "fits") if fits else ("bad", printable(verdicts.misfits[name])),
+        )
+    if verdicts.fits and TODAY not in verdicts.fits:
+        found_in = verdicts.fits[-1]
+        bad = sorted(
+            {
+                each.place.partition(".")[0]
+                for each in differences(schemas[found_in], age(TODAY))
+                if Verdict.MISREAD in each.new_reads_old
+            }
+        )
+        output.line(("", f"read by the current schema, these may be misread: {', '.join(bad)}"))
+        output.line(
+            ("", f"use --schema {found_in} to read it; batproto schema --diff {found_in} {TODAY} lists all differences")
+        )
+    return int(not verdicts.fits or output.failed)

@@ -1,0 +1,1 @@
+"""The commands of the older protocols, and how `batproto` reads, shows and judges their messages."""
