@@ -36,7 +36,7 @@ _STYLES = {Verdict.FINE: "good", Verdict.REFUSED: "bad", Verdict.MISREAD: "bad"}
 
 
 class Comparison(NamedTuple):
-    """What is said of the differences.
+    """The differences that a user wants to see.
 
     Attributes:
         allow: the worst effect for which the status is 0.
@@ -59,7 +59,7 @@ def show_differences(old: SchemaFile, new: SchemaFile, comparison: Comparison, o
     Args:
         old: a schema.
         new: another one.
-        comparison: what is said of the differences.
+        comparison: the differences that count, and how they are printed.
         output: the terminal.
     """
     allow, check, report, readers, encoding = comparison
