@@ -17,15 +17,17 @@ from typing import Any
 from support import DATA
 
 PACKAGES = ("gym", "policies", "recordings", "schemas", "studies")
+MODULES = ("batprotocol.policies.backfilling", "batprotocol.policies.orders")
+"""The modules whose names users take from there, too."""
 FOLDER = DATA / "defaults"
 
 
 def packages_of(name: str) -> Iterator[ModuleType]:
-    """The package and all packages below it, but those of commands."""
+    """The package, all packages below it but those of commands, and `MODULES`."""
     found = importlib.import_module(f"batprotocol.{name}")
     yield found
     for each in pkgutil.walk_packages(found.__path__, f"{found.__name__}."):
-        if each.ispkg and "commands" not in each.name:
+        if (each.ispkg and "commands" not in each.name) or each.name in MODULES:
             yield importlib.import_module(each.name)
 
 

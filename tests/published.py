@@ -27,7 +27,7 @@ from batprotocol.policies import (
     Unicep,
     WaitingJob,
 )
-from batprotocol.policies.orders.aging import Aging
+from batprotocol.policies.orders import Aging
 from batprotocol.simulator import Workload, named_workload
 
 TABLES = DATA / "policies"

@@ -18,8 +18,8 @@ from batprotocol.errors import InputError, shown
 from batprotocol.gym.log import Log
 from batprotocol.model import Host, HostProperty
 from batprotocol.policies import Allocation, PolicyNameError, SiteRules, named, read_site
-from batprotocol.policies.site.membership import partitions_of
-from batprotocol.policies.site.pool import WHOLE, Amount, Pool
+from batprotocol.policies.availability import WHOLE, Amount, Pool
+from batprotocol.policies.site.rules import partitions_of
 from batprotocol.simulator import Platform, described_platform, read_platform
 from batprotocol.workloads.requests import Request, check_requests, read_request
 from batprotocol.workloads.requests import Site as Offers

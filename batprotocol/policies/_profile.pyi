@@ -1,3 +1,3 @@
-from batprotocol.policies.profile import PythonProfile
+from batprotocol.policies.availability import PythonProfile
 
 class Profile(PythonProfile): ...

@@ -14,7 +14,7 @@ import msgspec
 
 from batprotocol._util.deprecation import OldName, old_arguments
 from batprotocol.edc import Scheduler
-from batprotocol.errors import InputError, expect_instance, shown
+from batprotocol.errors import InputError, expect_instance
 from batprotocol.model import (
     AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,
@@ -26,39 +26,28 @@ from batprotocol.model import (
     JobCompletedEvent,
     JobsKilledEvent,
     JobSubmittedEvent,
-    OneShot,
     SimulationBeginsEvent,
-    TimeUnit,
 )
 from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies.allocations import Allocation, AwakeFirst, First
-from batprotocol.policies.backfilling import Backfilling, NoBackfilling
-from batprotocol.policies.capping import Cap
+from batprotocol.policies.backfilling import AsRequested, Backfilling, NoBackfilling, Walltimes
+from batprotocol.policies.caps import Cap
+from batprotocol.policies.driver import LATEST, Driver, Happening, Parts, Replies, UnknownKeys
+from batprotocol.policies.energy import Switching, Wait
 from batprotocol.policies.failures import Checkpoint, Failures
-from batprotocol.policies.happening import Happening
-from batprotocol.policies.jobs import State, natural_key
+from batprotocol.policies.jobs import Allocating, State, natural_key
 from batprotocol.policies.orders import FCFS, Order
-from batprotocol.policies.replaying import Conflict, Replay
-from batprotocol.policies.reporting import Allocating
+from batprotocol.policies.recorded import Conflict, Replay
 from batprotocol.policies.site import Site, SiteRules
-from batprotocol.policies.site.driver import SiteDriver, ranking_of
-from batprotocol.policies.site.membership import windows_of
-from batprotocol.policies.site.power import Power
-from batprotocol.policies.starts import Wait
-from batprotocol.policies.switching import Switching
-from batprotocol.policies.unknown_keys import UnknownKeys
-from batprotocol.policies.walltimes import AsRequested, Walltimes
-from batprotocol.policies.whole import WholeHosts
+from batprotocol.policies.site.capped import Power
+from batprotocol.policies.site.rules import windows_of
+from batprotocol.policies.site.site import SiteDriver, ranking_of
+from batprotocol.policies.whole_hosts import WholeHosts
 from batprotocol.workloads.requests import Allocated, Attempt, read_request
 
 __all__ = ["Policy"]
 
 logger = logging.getLogger("batprotocol.policies")
-
-_NEARLY = 1e-6
-"""A call has come if its time is less than this away, in seconds: times are rounded, also those of Batsim."""
-_LATEST = 2.0**50
-"""The policy asks for no call after this many seconds."""
 
 
 class Policy(Allocating, Scheduler):
@@ -133,7 +122,7 @@ class Policy(Allocating, Scheduler):
         self.order = order or FCFS()
         self.backfilling = backfilling or NoBackfilling()
         if cap is not None and cap.off:
-            off_after = min(off_after, _LATEST)  # they are switched off when others need their watts
+            off_after = min(off_after, LATEST)  # they are switched off when others need their watts
         self.switching = Switching(off_after)
         self.allocation = allocation or (First() if off_after == math.inf else AwakeFirst())
         self.shares_hosts = self.allocation.share > 1
@@ -141,10 +130,8 @@ class Policy(Allocating, Scheduler):
         self.each, self.keeps, self.resolution = each, keeps, resolution
         self.rules, self.risk, self.replays, self.failures = site, risk, replays, failures
         self.starts = starts if starts is not None and starts.has_effect else None
-        self._interrupts = self.starts is not None and self.starts.interruptible
-        self._needs_plan = self.starts is not None and (self._interrupts or off_after < math.inf)
         self.cap = cap
-        if failures is not None or (site is not None and site.can_preempt) or self._interrupts:  # jobs run again
+        if failures is not None or (site is not None and site.can_preempt) or self._parts.interrupts:  # jobs run again
             self.features = msgspec.structs.replace(self.features, dynamic_registration=True, profile_reuse=True)
         self._prepare(State(resolution=resolution))
 
@@ -164,36 +151,35 @@ class Policy(Allocating, Scheduler):
 
         A job that ended before the first one that shares hosts is not in it: it had its hosts for itself.
         """
-        return self._driver.site.allocated if isinstance(self._driver, SiteDriver) else self._driver.allocated
+        return self._driver.allocated
 
     @property
     def attempts(self) -> Sequence[Attempt]:
         """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
-        return self.site.attempts if self.site is not None else ()
+        return self._driver.attempts
+
+    @property
+    def _parts(self) -> Parts:
+        return Parts(
+            *(self.order, self.backfilling, self.allocation, self.walltimes, self.failures, self.starts),
+            *(self.risk, self.each, self.keeps),
+        )
 
     def _prepare(self, state: State) -> None:
         self._computing: tuple[Host, ...] = ()
         self._power: Power | None = None
         self.state = state
         self._numbers = itertools.count()
-        self._whole = WholeHosts(
-            *(state, self.order, self.backfilling, self.allocation, self.walltimes, self.switching, self._numbers),
-            each=self.each,
-            keeps=self.keeps,
-            starts=self.starts,
-            finishes=self.failures is not None or self._interrupts,
-            reply=lambda: self.reply,
-            reject=self._reject,
-            call_at=self._call_at,
-        )
+        self._actions = Replies(self, self.switching)
+        self._whole = WholeHosts(state, self._parts, self.switching, self._numbers, self._actions)
         self.queue = self._whole.queue
-        self._driver: WholeHosts | SiteDriver | Replay = self._whole
-        self._all_submitted = self._all_injected = self._is_quiet = False
-        self._closed: object = None  # the driver that knows that all jobs are submitted
+        self._driver: Driver = self._whole
+        self._all_submitted = self._all_injected = False
+        self._closed: Driver | None = None  # the driver that knows that all jobs are submitted
+        self._quiet: Driver | None = None  # the driver that knows that all events have occurred
         self._arrivals: list[JobSubmittedEvent] = []
         self._unknown_keys = UnknownKeys()
         self._happening = Happening()
-        self._call, self._calls = math.inf, 0
         other = self.backfilling.order
         self._orders = [self.order, *([] if other is None or other is self.order else [other])]
         for order in self._orders:
@@ -213,15 +199,13 @@ class Policy(Allocating, Scheduler):
         self._unknown_keys.report_hosts(self._computing)
         self._happening = Happening(host.id for host in self._computing)
         if self.replays:
-            self._driver = Replay(
-                self._computing, self.state, reply=lambda: self.reply, reject=self._reject, call_at=self._call_at
-            )
+            self._driver = Replay(self._computing, self.state, self._actions)
             return
         if self.cap is not None:
             self._power = self.cap.power(event, self.state.rounded, self.switching)
         if self._power is not None:
             self._open_site(self.rules or SiteRules(), "caps of watts", "a cap that is never reached")
-        elif self.rules is not None or isinstance(self.failures, Checkpoint) or self._needs_plan:
+        elif self.rules is not None or isinstance(self.failures, Checkpoint) or self._needs_plan():
             self._open_site(self.rules or SiteRules())
         if self.rules is not None:
             for window in windows_of(self._computing, self.rules):
@@ -254,14 +238,14 @@ class Policy(Allocating, Scheduler):
     def decide(self) -> None:
         # Events of one time arrive in any order, above all where messages take no time. Here, they have one order.
         self._set_clock()
-        if self._call <= max(self.state.now, self.now) + _NEARLY:
-            self._call, self._whole.changed = math.inf, True
+        if self._actions.has_called(max(self.state.now, self.now)):
+            self._whole.changed = True
         self._take_arrivals()
         if self._happening:
             self._take_happened()
         driver = self._driver
-        if self._all_injected and not self._is_quiet and isinstance(driver, SiteDriver):
-            self._is_quiet = True
+        if self._all_injected and self._quiet is not driver:
+            self._quiet = driver
             driver.no_more_events()
         if self._all_submitted and self._closed is not driver:  # also the jobs of this message are submitted
             self._closed = driver
@@ -301,17 +285,6 @@ class Policy(Allocating, Scheduler):
         state = self.state
         state.now = max(state.now, state.rounded(self.now))
 
-    def _call_at(self, time: float) -> None:
-        """Ask Batsim for a call, so that the policy decides at that time even if nothing happens."""
-        if time < min(self._call, _LATEST):
-            self._call = time
-            self._calls += 1
-            self.reply.add_call_me_later(f"policy-{self._calls}", OneShot(math.ceil(time * 1000), TimeUnit.Millisecond))
-
-    def _reject(self, job_id: str, why: object) -> None:
-        logger.warning("%s is rejected: %s", shown(job_id), why)
-        self.reply.add_reject_job(job_id)
-
     # Jobs that share hosts, and all else of `batprotocol.workloads.requests`
 
     def _needs_site(self, job: Job) -> bool:
@@ -324,26 +297,15 @@ class Policy(Allocating, Scheduler):
     def _open_site(
         self, rules: SiteRules, what: str = "jobs that share hosts", instead: str = "jobs that ask for whole hosts"
     ) -> SiteDriver:
-        ranking = ranking_of(
-            self.allocation,
-            f"{what}: use another part, or {instead}",
-            keep=self.keeps,
-            each=self.each,
-        )
-        driver = self._driver = SiteDriver(
-            *(self._computing, rules, self.state, self.order, self.backfilling, self.walltimes, self.failures),
-            starts=self.starts,
-            switching=self.switching,
-            awake_first=self.allocation.awake_first,
-            ranking=ranking,
-            contiguous=self.allocation.contiguous,
-            risk=self.risk,
-            power=self._power,
-            reply=lambda: self.reply,
-            reject=self._reject,
-            call_at=self._call_at,
-        )
+        parts, power = self._parts, self._power
+        ranking = ranking_of(parts, f"{what}: use another part, or {instead}")
+        driver = SiteDriver(self._computing, rules, self.state, parts, ranking, self.switching, power, self._actions)
+        self._driver = driver
         return driver
+
+    def _needs_plan(self) -> bool:
+        """Whether the wait for better times needs the plan of a site."""
+        return self.starts is not None and (self.starts.interruptible or self.switching.after < math.inf)
 
     def _move_to_site(self, what: str, instead: str) -> SiteDriver:
         """Open a site in the course of a simulation. It adopts the jobs that run and wait."""
@@ -364,5 +326,4 @@ class Policy(Allocating, Scheduler):
             driver = self._driver
             if isinstance(driver, WholeHosts) and not driver.is_finished:
                 driver = self._move_to_site("hosts that fail", "a simulation without events of hosts")
-            if isinstance(driver, SiteDriver):  # a log has the ends of all jobs
-                driver.happened(event)
+            driver.happened(event)

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from batprotocol.policies.site.allowance import Allowance
-from batprotocol.policies.site.budget import Budget
+from batprotocol.policies.site.watts import Allowance, Budget
 from batprotocol.workloads.electricity import Trace
 
 WITHOUT_ENGINE = True

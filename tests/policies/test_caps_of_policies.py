@@ -25,8 +25,8 @@ from batprotocol.policies import (
     named,
 )
 from batprotocol.policies.backfilling import Backfilling
+from batprotocol.policies.energy import Switching
 from batprotocol.policies.names import files_in
-from batprotocol.policies.switching import Switching
 from batprotocol.simulator import (
     ExternalEventList,
     Platform,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support import DATA, SHARED
 
-from batprotocol.policies.orders.fair_share import (
+from batprotocol.policies.fair_share import (
     Association,
     age_factor,
     billing,

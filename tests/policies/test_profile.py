@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from batprotocol.policies import profile as profiles
-from batprotocol.policies.profile import PythonProfile
+from batprotocol.policies import availability as profiles
+from batprotocol.policies.availability import PythonProfile
 
 WITHOUT_ENGINE = True
 KINDS = sorted({PythonProfile, profiles.Profile}, key=str)

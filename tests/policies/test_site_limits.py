@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from batprotocol.model import DelayProfile, FinalJobState, Host, HostProperty
 from batprotocol.policies import EASY, Conservative, Greedy, NoBackfilling, Policy, SiteRules
-from batprotocol.policies.site.choosing import Chooser
-from batprotocol.policies.site.pool import Pool
+from batprotocol.policies.allocations import Chooser
+from batprotocol.policies.availability import Pool
 from batprotocol.simulator import JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.workloads.requests import read_request
 from batprotocol.workloads.requests.offers import read_offer

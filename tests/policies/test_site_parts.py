@@ -22,14 +22,11 @@ from batprotocol.model import (
     Profile,
 )
 from batprotocol.model.free_hosts import Hosts
-from batprotocol.policies.site.choosing import RANKINGS, Chooser, best_fit
-from batprotocol.policies.site.jobs import Entry, Kind, SiteJob, SiteRunning
-from batprotocol.policies.site.lives import Lives, remaining
-from batprotocol.policies.site.membership import mapping_of
-from batprotocol.policies.site.pool import WHOLE, Amount, Pool
-from batprotocol.policies.site.preempting import Preempting
-from batprotocol.policies.site.rules import SiteRules
-from batprotocol.policies.site.timeline import Timeline
+from batprotocol.policies.allocations import RANKINGS, Chooser, best_fit
+from batprotocol.policies.availability import WHOLE, Amount, Pool, Timeline
+from batprotocol.policies.jobs import Entry, Kind, SiteJob, SiteRunning
+from batprotocol.policies.site.reruns import Lives, Preempting, remaining
+from batprotocol.policies.site.rules import SiteRules, mapping_of
 from batprotocol.workloads.requests import read_offer, read_request
 from batprotocol.workloads.requests.notation import matches
 from batprotocol.workloads.requests.offers import needs_of

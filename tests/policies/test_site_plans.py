@@ -9,13 +9,10 @@ from random import Random
 import pytest
 
 from batprotocol.model import Job
-from batprotocol.policies.site.gaps import Gaps
-from batprotocol.policies.site.jobs import Entry, Kind, SiteJob
-from batprotocol.policies.site.keeping import stays
-from batprotocol.policies.site.lines import Line
-from batprotocol.policies.site.pool import Amount, fits
-from batprotocol.policies.site.sieve import Sieve
-from batprotocol.policies.site.timeline import Timeline
+from batprotocol.policies.availability import Amount, Sieve, Timeline, fits
+from batprotocol.policies.jobs import Entry, Kind, SiteJob
+from batprotocol.policies.site.plan import Line
+from batprotocol.policies.site.reservations import Gaps, stays
 from batprotocol.workloads.requests.request import NOTHING
 
 WITHOUT_ENGINE = True

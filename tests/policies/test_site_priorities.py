@@ -12,8 +12,8 @@ import pytest
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies import EASY, Multifactor, Policy, PolicyNameError, SiteRules, named
-from batprotocol.policies.site.jobs import Entry
-from batprotocol.policies.site.queue import SiteQueue
+from batprotocol.policies.jobs import Entry
+from batprotocol.policies.site.state import SiteQueue
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 
 WITHOUT_ENGINE = True

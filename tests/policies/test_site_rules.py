@@ -12,10 +12,8 @@ import pytest
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.policies import EASY, SJF, Conservative, Greedy, NoBackfilling, Policy, SiteRules
-from batprotocol.policies.backfilling import Reservations
-from batprotocol.policies.site.rules import Account, Limits, Partition, Qos
-from batprotocol.policies.site.settings import Settings, settings_of
-from batprotocol.policies.site.tables import seconds_of
+from batprotocol.policies.backfilling import Reservations, Settings, settings_of
+from batprotocol.policies.site.rules import Account, Limits, Partition, Qos, seconds_of
 from batprotocol.simulator import JobRow, StaticJob, Workload, described_platform, simulate
 
 WITHOUT_ENGINE = True

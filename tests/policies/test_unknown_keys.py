@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from batprotocol.edc import Scheduler
 from batprotocol.model import DelayProfile
 from batprotocol.policies import named
+from batprotocol.policies.driver import UnknownKeys
 from batprotocol.policies.slurm import SlurmScheduler
-from batprotocol.policies.unknown_keys import UnknownKeys
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.configuration import configuration_of
 

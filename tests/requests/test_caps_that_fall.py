@@ -12,7 +12,7 @@ from lives import LATE
 
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, Policy, named
-from batprotocol.policies.capping import Cap
+from batprotocol.policies.caps import Cap
 from batprotocol.simulator import Platform, SleepPState, StaticJob, Workload, simulate
 from batprotocol.workloads.electricity import Trace, Watts
 

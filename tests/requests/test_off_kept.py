@@ -21,8 +21,8 @@ from test_watts_kept import COUNTS, POLICIES, SEEDS
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies import EASY, Cap, Greedy, NoBackfilling, Policy, SiteRules
+from batprotocol.policies.availability import reduced
 from batprotocol.policies.site.capped import CappedPlanner
-from batprotocol.policies.site.pool import reduced
 from batprotocol.simulator import (
     ExternalEventList,
     StaticJob,
@@ -109,7 +109,7 @@ def check_nothing_is_lost(outcome: Outcome) -> None:
     for host in pool.hosts:
         is_leaving = sleeping is not None and host in sleeping.leaving
         free = pool.capacity[host]
-        for _ in range((host in site._away.hosts) + (host in site._windows._active) + is_leaving):
+        for _ in range((host in site._site.away.hosts) + (host in site._windows._active) + is_leaving):
             free = reduced(free, pool.whole)
         assert pool.free[host] == free
     if isinstance(site._planner, CappedPlanner):

@@ -22,8 +22,8 @@ from worlds import PARTS, World
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies import SiteRules, named
-from batprotocol.policies.site.jobs import Entry
-from batprotocol.policies.site.pool import fits, reduced
+from batprotocol.policies.availability import fits, reduced
+from batprotocol.policies.jobs import Entry
 from batprotocol.simulator import ExternalEventList, Result, StaticJob, Workload, described_platform, simulate
 
 WITHOUT_ENGINE = True
@@ -157,7 +157,7 @@ def check_with_failures(seed: int) -> None:
         assert site.is_idle
         assert not site._planner.heads
         for host in pool.hosts:
-            reasons = (host in site._away.hosts) + (host in site._windows._active)
+            reasons = (host in site._site.away.hosts) + (host in site._windows._active)
             free, whole = pool.capacity[host], pool.whole
             for _ in range(reasons):
                 free = reduced(free, whole)

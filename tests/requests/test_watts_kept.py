@@ -23,9 +23,9 @@ from worlds import World
 from batprotocol.errors import SchedulerError
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, Policy
-from batprotocol.policies.capping import Cap
-from batprotocol.policies.site.jobs import Entry
-from batprotocol.results.observing import Observer, PStateRow
+from batprotocol.policies.caps import Cap
+from batprotocol.policies.jobs import Entry
+from batprotocol.results.observers import Observer, PStateRow
 from batprotocol.simulator import Platform, StaticJob, Workload, described_platform, simulate
 from batprotocol.wire import binary
 from batprotocol.workloads.electricity import Trace, Watts

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from batprotocol.fast.commands.schema import NAMES, class_of, keys, task_of
-from batprotocol.fast.messages import MESSAGES, ROUTES
-from batprotocol.schemas.commands.definitions import FieldText, title
+from batprotocol.fast.topics import MESSAGES, ROUTES
+from batprotocol.schemas.commands.definitions import FieldText, Told, title
 from handbook.markdown import capitalised, code, definitions, prose, table, target
 
 __all__ = ["messages", "names", "routes"]

@@ -66,7 +66,7 @@ def is_policy(target: str) -> bool:
 
 def allocations_of(scheduler: object) -> Sequence[Allocated] | None:
     """The amounts that the jobs of a policy took of their hosts, so far; None for another scheduler."""
-    from batprotocol.policies import reporting
+    from batprotocol.policies import jobs as reporting
 
     return reporting.allocations_of(scheduler)
 

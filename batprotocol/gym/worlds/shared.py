@@ -28,10 +28,10 @@ from batprotocol.model import (
     TimeUnit,
 )
 from batprotocol.policies import FCFS, Order, State
-from batprotocol.policies.site.jobs import SiteRunning
-from batprotocol.policies.site.membership import mapping_of
-from batprotocol.policies.site.reserving import Start
-from batprotocol.policies.site.settings import Settings, settings_of
+from batprotocol.policies.backfilling import Settings, settings_of
+from batprotocol.policies.jobs import SiteRunning
+from batprotocol.policies.site.reservations import Start
+from batprotocol.policies.site.rules import mapping_of
 from batprotocol.policies.site.steering import Steered
 from batprotocol.simulator import JobRow
 from batprotocol.simulator.copying import copied

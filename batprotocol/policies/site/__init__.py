@@ -22,7 +22,6 @@ With `steering`, somebody else chooses the jobs.
 
 from __future__ import annotations
 
-from batprotocol.policies.site.core import Site
 from batprotocol.policies.site.rules import (
     Account,
     Limits,
@@ -33,5 +32,6 @@ from batprotocol.policies.site.rules import (
     SiteRules,
     read_site,
 )
+from batprotocol.policies.site.site import Site
 
 __all__ = ["Account", "Limits", "Partition", "Priority", "Qos", "Reservation", "Site", "SiteRules", "read_site"]

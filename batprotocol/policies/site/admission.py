@@ -6,95 +6,40 @@ This module must not know when jobs start, and what has become of hosts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any, Final
 
-from batprotocol.model import Host
-from batprotocol.policies.jobs import State
-from batprotocol.policies.site.choosing import Chooser
-from batprotocol.policies.site.jobs import Entry, Kind, SiteJob
-from batprotocol.policies.site.lanes import Lane
-from batprotocol.policies.site.limits import Usage
-from batprotocol.policies.site.membership import (
+from batprotocol.policies.availability import Amount, Lane
+from batprotocol.policies.backfilling import Walltimes
+from batprotocol.policies.jobs import Entry, Kind, Run, SiteJob
+from batprotocol.policies.site.rules import (
     ANY,
+    Partition,
     anywhere,
-    default_of,
     longest_of_qos,
-    partitions_of,
     refusal_of_begin,
     refusal_of_deadline,
     refusal_of_names,
     refusal_of_partition,
     time_limit,
 )
-from batprotocol.policies.site.pool import Amount, Pool
-from batprotocol.policies.site.queue import SiteQueue
-from batprotocol.policies.site.rules import Partition, SiteRules
-from batprotocol.policies.site.runs import Run
-from batprotocol.policies.walltimes import Walltimes
+from batprotocol.policies.site.state import SiteState
 from batprotocol.workloads.requests import Request
-from batprotocol.workloads.requests import Site as Machine
 from batprotocol.workloads.requests.offers import needs_of
 
-__all__ = ["Admission", "SiteHosts"]
-
 _MOST_KNOWN: Final = 4096
-
-
-class SiteHosts:
-    """The hosts of a site, and the partitions that they form.
-
-    Args:
-        hosts: the computation hosts.
-        rules: partitions, qualities of service, accounts and limits.
-
-    Attributes:
-        machine: what the hosts offer.
-        pool: what is free on them.
-        members: the hosts of each partition, by its name.
-        default: the partitions of jobs that name none.
-
-    Raises:
-        InputError: a property of a host, or a name in the rules, cannot be used.
-    """
-
-    def __init__(self, hosts: Iterable[Host], rules: SiteRules) -> None:
-        hosts = tuple(hosts)
-        self.machine = Machine(hosts)
-        self.pool = Pool(self.machine.offers)
-        self.members = partitions_of(hosts, self.machine, rules)
-        self.default = default_of(rules, self.members)
-
-    def hosts_of(self, name: str) -> frozenset[int]:
-        """The hosts of a partition; of "": all hosts."""
-        return self.members[name] if name else self.pool.hosts
 
 
 class Admission:
     """Finds the entries of jobs.
 
     Args:
-        hosts: the hosts and their partitions.
-        rules: partitions, qualities of service, accounts and limits.
-        state: the policy's state.
-        queue: the kinds of jobs.
-        chooser: which hosts a job gets.
-        usage: what users and accounts may have.
+        site: the state of the site.
         walltimes: how long jobs are expected to run.
     """
 
-    def __init__(
-        self,
-        hosts: SiteHosts,
-        rules: SiteRules,
-        state: State,
-        queue: SiteQueue,
-        chooser: Chooser,
-        usage: Usage,
-        walltimes: Walltimes,
-    ) -> None:
-        self._hosts, self.rules, self._state, self._queue = hosts, rules, state, queue
-        self._chooser, self._usage, self._walltimes = chooser, usage, walltimes
+    def __init__(self, site: SiteState, walltimes: Walltimes) -> None:
+        self._site, self.rules, self._state, self._queue = site, site.rules, site.state, site.queue
+        self._chooser, self._usage, self._walltimes = site.chooser, site.usage, walltimes
         self._numbers = 0
         self._known: dict[Any, str | tuple[frozenset[int], Amount]] = {}
         self._cores: dict[tuple[Kind, int, Amount], tuple[int, int]] = {}
@@ -109,18 +54,18 @@ class Admission:
         request, size = job.request, job.size
         if size < 1:
             return f"it asks for {size} hosts, and needs one at least"
-        if size > len(self._hosts.pool.hosts):
-            return f"it asks for {size} hosts, and there are {len(self._hosts.pool.hosts)}"
+        if size > len(self._site.pool.hosts):
+            return f"it asks for {size} hosts, and there are {len(self._site.pool.hosts)}"
         refusal = refusal_of_names(self.rules, request)
         if refusal is not None:
             return refusal
         longest = longest_of_qos(self.rules, request)
         if longest < job.walltime < math.inf:
             return f"its walltime is {job.walltime:g} s, and QOS {request.qos} allows {longest:g} s"
-        names = request.partition or self._hosts.default
+        names = request.partition or self._site.default
         for name in names:
-            if name not in self._hosts.members:
-                return f"there is no partition {name!r}; there are {', '.join(sorted(self._hosts.members)) or 'none'}"
+            if name not in self._site.members:
+                return f"there is no partition {name!r}; there are {', '.join(sorted(self._site.members)) or 'none'}"
         why = None
         job.is_whole = request.is_whole
         needs = needs_of(request, size)
@@ -132,7 +77,7 @@ class Admission:
             return why or "no partition takes it"
         kind = job.entries[0].kind
         job.amount = kind.amount
-        job.cores = self._cores_of(kind, size, self._hosts.pool.amount(needs, job.is_whole))[0]
+        job.cores = self._cores_of(kind, size, self._site.pool.amount(needs, job.is_whole))[0]
         job.gpus = size * sum(number for name, _, number in needs.gres if name == "gpu")
         if request.reservation is not None:
             job.entries = []  # it runs in its reservation alone
@@ -141,7 +86,7 @@ class Admission:
     def enter(self, job: SiteJob, lane: Lane) -> list[Entry]:
         """Add the entries of a job in a reservation, one for each partition that takes it; returns them."""
         before = len(job.entries)
-        for name in job.request.partition or self._hosts.default or ("",):
+        for name in job.request.partition or self._site.default or ("",):
             partition = self.rules.partitions.get(name, ANY)
             if refusal_of_partition(name, partition, job) is None:
                 self._add_entry(job, name, partition, lane)
@@ -200,7 +145,7 @@ class Admission:
         eligible, amount = found
         most, scope = self._usage.most_cores(job)
         if whole and most < math.inf:
-            within = self._chooser.within(eligible, size, request, self._hosts.pool.capacity, most)
+            within = self._chooser.within(eligible, size, request, self._site.pool.capacity, most)
             if within is None:
                 return f"it asks for {size} whole hosts, which have more cores than the {most:g} that {scope} can have"
             eligible = frozenset(within)
@@ -231,8 +176,8 @@ class Admission:
     def _find(
         self, request: Request, size: int, name: str, whole: bool, among: frozenset[int] | None
     ) -> str | tuple[frozenset[int], Amount]:
-        machine, pool = self._hosts.machine, self._hosts.pool
-        eligible = machine.eligible(anywhere(request), size) & self._hosts.hosts_of(name)
+        machine, pool = self._site.machine, self._site.pool
+        eligible = machine.eligible(anywhere(request), size) & self._site.hosts_of(name)
         if among is not None:
             eligible &= among
         refusal = machine.refusal(anywhere(request), size)
@@ -251,5 +196,5 @@ class Admission:
         if found is None:
             if len(self._cores) >= _MOST_KNOWN:
                 self._cores.clear()
-            found = self._cores[key] = self._hosts.pool.cores_of(kind.hosts, size, amount)
+            found = self._cores[key] = self._site.pool.cores_of(kind.hosts, size, amount)
         return found

@@ -7,26 +7,193 @@ This module must not know the watts of hosts, and how a plan goes through the jo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from batprotocol.policies.jobs import State
-from batprotocol.policies.site.actions import Actions
-from batprotocol.policies.site.choosing import rows
-from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
-from batprotocol.policies.site.lead import Lead
-from batprotocol.policies.site.planning import Asked, Planner
-from batprotocol.policies.site.pool import Amount
-from batprotocol.policies.site.power import Power
-from batprotocol.policies.site.reserving import NEVER, Start
-from batprotocol.policies.site.scarcity import Held, Scarcity
-from batprotocol.policies.site.sleeping import Sleeping
-from batprotocol.policies.site.timeline import Found
+from batprotocol.policies.allocations import rows
+from batprotocol.policies.availability import Amount, Found
+from batprotocol.policies.backfilling import Settings
+from batprotocol.policies.driver import Actions
+from batprotocol.policies.jobs import Entry, SiteJob, SiteRunning
+from batprotocol.policies.site.plan import Planner
+from batprotocol.policies.site.reservations import NEVER, Start
+from batprotocol.policies.site.sleeping import Idling, Sleeping
+from batprotocol.policies.site.state import SiteState
+from batprotocol.policies.site.watts import Budget, Pacing
 from batprotocol.workloads.requests.notation import matches
 
-__all__ = ["CappedPlanner"]
+# Quick answers to whether watts may suffice for an entry: only a no is certain.
+
+
+Held = tuple[list[int], float, float, int]
+"""The hosts, the time and the pace of a job."""
+
+_MARGIN: Final = 0.01
+
+
+class Scarcity:
+    """Whether watts may suffice.
+
+    Args:
+        budget: what jobs draw, and what is allowed.
+        need: the least that an entry draws, wherever it runs; 0: unknown.
+    """
+
+    def __init__(self, budget: Budget, need: Callable[[Entry], int]) -> None:
+        self._budget, self._need = budget, need
+        self._lasting: set[int | str] = set()  # those that may draw watts when their hosts are free for others
+        self._margin = 0.0
+
+    def advance(self, resolution: float) -> None:
+        """A plan begins, in which times that differ by less than the resolution count as equal."""
+        self._margin = 3 * resolution + _MARGIN
+
+    def note(self, which: int | str, *, lasts: bool) -> None:
+        """Whether a reservation or a running job may draw watts longer than its hosts are taken."""
+        if lasts:
+            self._lasting.add(which)
+        else:
+            self._lasting.discard(which)
+
+    def certain(self, entry: Entry) -> tuple[int, float]:
+        """The watts that an entry surely draws in addition to all others, and for how many seconds; 0: unknown.
+
+        Hosts that are free are without watts of other jobs, unless one can last longer than it is expected to.
+        """
+        seconds = entry.limit - self._margin
+        if self._lasting or entry.lane is not None or not (self._margin and seconds > 0):
+            return 0, 0.0
+        return self._need(entry), seconds
+
+    def closed(self, entry: Entry, now: float, before: float) -> list[tuple[float, float]]:
+        """Intervals in which an entry surely cannot start, from now on and until a time, as of `Budget.closed`."""
+        need, seconds = self.certain(entry)
+        return self._budget.closed(need, now, before, seconds) if need else []
+
+    def first_open(self, closed: Sequence[tuple[float, float]], now: float) -> float:
+        """A time from now on before which all times are in intervals of `closed`, also when they are rounded."""
+        return max(self._budget.first_open(closed, now) - self._margin, now)
+
+    def may_run(self, entry: Entry, now: float) -> bool:
+        """Whether watts may suffice for an entry from now on, beside all reservations."""
+        need, seconds = self.certain(entry)
+        return not need or self._budget.may_begin(need, now, seconds)
+
+    def may_start(self, entry: Entry, heads: Sequence[Entry], held: Iterable[Held], now: float, *, both: bool) -> bool:
+        """Whether watts may suffice for an entry now, if reservations move.
+
+        Args:
+            entry: the entry.
+            heads: the entries that have these reservations, the first of them first.
+            held: what they hold.
+            now: the time.
+            both: whether watts must also suffice for the first reservation at its time.
+        """
+        budget, first = self._budget, heads[0]
+        need, seconds = self.certain(entry)
+        if not need:
+            return True
+        more = [(-budget.sum(own, pace), begin, end) for own, begin, end, pace in held]
+        if not budget.may_begin(need, now, seconds, more):
+            return False
+        needed, lasting = self.certain(first) if both else (0, 0.0)
+        if not needed:
+            return True
+        more.append((need, now, now + seconds))
+        return budget.is_open(budget.closed(needed, now, first.start, lasting, more), now, first.start)
+
+
+# The jobs under a cap that could start if only their hosts were on already, or off at once: how long these take.
+
+
+class _Seconds(NamedTuple):
+    on: float = 0.0
+    off: float = 0.0
+
+
+class Lead:
+    """The entries that lacked the time to switch their hosts on or off."""
+
+    def __init__(self) -> None:
+        self._late: dict[int, tuple[Entry, _Seconds]] = {}
+        self._known: dict[int, tuple[Entry, _Seconds]] = {}  # none: its hosts are to be switched on ahead the next time
+        self._has_grown = False
+
+    def knows(self, entry: Entry) -> bool:
+        """Whether an entry was late in an earlier plan."""
+        return entry.number in self._known
+
+    def of(self, entry: Entry) -> float:
+        """The seconds for which an entry needs its watts before it starts and after it ends."""
+        return sum(self._known[entry.number][1]) if entry.number in self._known else 0.0
+
+    def text(self, entries: Iterable[Entry]) -> str:
+        """How much longer entries need their watts, as a part of a sentence; "": no longer."""
+        known = (self._known[entry.number][1] if entry.number in self._known else _Seconds() for entry in entries)
+        on, off = min(known, key=sum)
+        found = f" after {on:g} s to switch its hosts on" if on else ""
+        return found + (f"{' and' if on else ''} before {off:g} s to switch them off" if off else "")
+
+    def lacks(self, entry: Entry, on: float, off: float = 0.0) -> None:
+        """An entry could start now if its hosts were on, and were off as soon as it ends.
+
+        Args:
+            entry: the entry.
+            on: the seconds until its hosts are on.
+            off: the seconds until they are off, if these count.
+        """
+        self._late[entry.number] = entry, _Seconds(on, off)
+
+    def forget(self) -> None:
+        """A plan begins."""
+        self._late.clear()
+
+    def over(self, entry: Entry) -> None:
+        """An entry has started, or does not wait any more."""
+        self._known.pop(entry.number, None)
+
+    def grows(self) -> bool:
+        """Whether an entry needs its watts for longer than at the last question."""
+        had, self._has_grown = self._has_grown, False
+        return had
+
+    def late(self, sleeping: Sleeping | None) -> list[Entry]:
+        """The entries that were late in this plan, or in an earlier one.
+
+        The first time, hosts that were switched off for the watts of others may be switched on ahead of it. The second
+        time, it needs its watts for longer from now on.
+
+        Args:
+            sleeping: the hosts that sleep.
+        """
+        if self._late and sleeping is not None:
+            sleeping.spare_none()
+        for number, (entry, seconds) in self._late.items():
+            if number in self._known and sum(self._known[number][1]) < sum(seconds):
+                self._known[number], self._has_grown = (entry, seconds), True
+            self._known.setdefault(number, (entry, _Seconds()))
+        self._late.clear()
+        return [entry for entry, _ in self._known.values()]
+
+
+# The parts of a plan under a cap: the watts of jobs, the slower power states, and the hosts that are switched off.
+
+
+class Power(NamedTuple):
+    """The watts that jobs and idle hosts may draw.
+
+    Attributes:
+        budget: what jobs draw, and what is allowed.
+        pacing: the slower power states in which jobs may run; None: they wait.
+        idling: the hosts that are switched off, so that others may run; None: none are.
+    """
+
+    budget: Budget
+    pacing: Pacing | None = None
+    idling: Idling | None = None
+
 
 _MOST_TRIES: Final = 10_000
 _MOST_TIMES: Final = 100_000
@@ -38,14 +205,14 @@ class CappedPlanner(Planner):
 
     Args:
         power: the watts that jobs and idle hosts may draw.
-        own: gives the own number of a host: in the lane of a reservation, it has another one.
-        planned: the arguments of `Planner`.
+        settings: the kind of backfilling.
+        site: the state of the site.
     """
 
-    def __init__(self, power: Power, own: Callable[[int], int], *planned: Any) -> None:
-        super().__init__(*planned)
+    def __init__(self, power: Power, settings: Settings, site: SiteState) -> None:
+        super().__init__(settings, site)
         self._budget, self._pacing, self._idling = power
-        self._own, budget = own, power.budget
+        self._own, budget = site.lanes.own, power.budget  # in the lane of a reservation, a host has another number
         self._held: dict[int, Held] = {}  # hosts, time and pace of each reservation
         self._run: dict[str, tuple[list[int], float, int]] = {}  # hosts, latest end and pace of each running job
         self._kept: list[tuple[int, float]] = []  # for entries that wait without a reservation
@@ -58,24 +225,24 @@ class CappedPlanner(Planner):
 
     # When to plan
 
-    def is_due(self, state: State) -> bool:
-        now = state.now + state.resolution / 2
-        return super().is_due(state) or self._budget.allowance.next_step(self._planned) <= now
+    def is_due(self) -> bool:
+        now = self._state.now + self._state.resolution / 2
+        return super().is_due() or self._budget.allowance.next_step(self._planned) <= now
 
-    def wakes_at(self, state: State) -> float:
-        wakes_at = super().wakes_at(state)
+    def wakes_at(self) -> float:
+        wakes_at = super().wakes_at()
         if not self._queue.jobs:
             return wakes_at
-        return min(wakes_at, self._budget.allowance.next_step(state.now + state.resolution / 2))
+        return min(wakes_at, self._budget.allowance.next_step(self._state.now + self._state.resolution / 2))
 
-    def starting(self, state: State, allowed: Asked, claim: Asked | None = None) -> Iterator[Start]:
-        self._budget.advance(state.now)
-        self._scarcity.advance(state.resolution)
+    def starting(self) -> Iterator[Start]:
+        self._budget.advance(self._state.now)
+        self._scarcity.advance(self._state.resolution)
         self._lead.forget()
-        yield from super().starting(state, allowed, claim)
+        yield from super().starting()
         self._forget_kept()
         if self._is_still():
-            self._make_time(state)
+            self._make_time()
         self._gained = bool(self._late)
 
     def _is_still(self) -> bool:
@@ -83,17 +250,17 @@ class CappedPlanner(Planner):
         sleeping = self.sleeping
         return not (self._run or self._fixed or sleeping is None or sleeping.waking or sleeping.leaving)
 
-    def _make_time(self, state: State) -> None:
+    def _make_time(self) -> None:
         """Jobs lack only the time to switch their hosts on: that is done ahead from now on, if it is possible."""
         for entry in self._lead.late(self.sleeping):
             if entry.job.id not in self._queue.jobs:
                 self._lead.over(entry)
             elif entry.number not in self.heads:
-                self._reserve(entry, state)
+                self._reserve(entry)
 
-    def _in_turn(self, state: State, allowed: Asked, claim: Asked | None) -> Iterator[Start]:
+    def _in_turn(self) -> Iterator[Start]:
         self._forget_kept()
-        yield from super()._in_turn(state, allowed, claim)
+        yield from super()._in_turn()
 
     # Choices
 
@@ -112,19 +279,19 @@ class CappedPlanner(Planner):
             return True
         return self.bare is None and not self._scarcity.may_run(entry, now)
 
-    def _now(self, entry: Entry, state: State, shut: frozenset[int] = frozenset()) -> list[int] | None:
+    def _now(self, entry: Entry, shut: frozenset[int] = frozenset()) -> list[int] | None:
         self._forget_pace(entry)
-        if self._pacing is None and self._surely_lacks(entry, state.now):  # most do, so little is done for each
+        if self._pacing is None and self._surely_lacks(entry, self._state.now):  # most do, so little is done for each
             return None
-        hosts = super()._now(entry, state, shut)
+        hosts = super()._now(entry, shut)
         if self._pacing is None or entry.lane is not None or entry.kind.amount != self._pool.whole:
             return hosts
         if hosts is None:
-            return self._slower(entry, state, shut)
+            return self._slower(entry, shut)
         self._picked[entry.job.id] = entry.pace, entry.expected
         return hosts
 
-    def _slower(self, entry: Entry, state: State, shut: frozenset[int]) -> list[int] | None:
+    def _slower(self, entry: Entry, shut: frozenset[int]) -> list[int] | None:
         """Hosts on which an entry can start now at a slower pace, the fastest of them; None: it cannot."""
         assert self._pacing is not None
         usual, floor, own = entry.expected, entry.pace, [self._own(host) for host in entry.kind.fitting]
@@ -132,7 +299,7 @@ class CappedPlanner(Planner):
             if self._pacing.is_possible(entry, own, pace):
                 entry.expected = self._pacing.expected(entry, own, pace, floor, usual)
                 self._picked[entry.job.id] = pace, usual
-                hosts = super()._now(entry, state, shut)
+                hosts = super()._now(entry, shut)
                 if hosts is not None:
                     return hosts
         self._picked.pop(entry.job.id, None)
@@ -151,16 +318,16 @@ class CappedPlanner(Planner):
         picked = self._picked.get(entry.job.id) if self._picked else None
         return entry.pace if picked is None else picked[0]
 
-    def _spares(self, entry: Entry, hosts: list[int], state: State) -> bool:
-        spares = super()._spares(entry, hosts, state)
+    def _spares(self, entry: Entry, hosts: list[int]) -> bool:
+        spares = super()._spares(entry, hosts)
         if not spares:
             self._forget_pace(entry)
         return spares
 
     def _chosen_now(
-        self, entry: Entry, hosts: list[int], state: State, first: Callable[[int], int] | None = None
+        self, entry: Entry, hosts: list[int], first: Callable[[int], int] | None = None
     ) -> list[int] | None:
-        now, budget, idling, pace = state.now, self._budget, self._idling, self._pace(entry)
+        now, budget, idling, pace = self._state.now, self._budget, self._idling, self._pace(entry)
         need = self._need(entry, pace)
         if len(hosts) < entry.job.size or (idling is None and need > max(budget.rest(now), 0)):
             return None
@@ -351,10 +518,10 @@ class CappedPlanner(Planner):
     def _give_up(self, entry: Entry) -> None:
         (self._release if self._lead.knows(entry) else super()._give_up)(entry)  # late entries get another one
 
-    def _may_move_forward(self, entry: Entry, state: State) -> bool:
-        return self._gained or super()._may_move_forward(entry, state)
+    def _may_move_forward(self, entry: Entry) -> bool:
+        return self._gained or super()._may_move_forward(entry)
 
-    def _stays(self, entry: Entry, state: State) -> bool:
+    def _stays(self, entry: Entry) -> bool:
         return False
 
     def _step_back(self, entry: Entry) -> tuple[float, float]:
@@ -398,8 +565,8 @@ class CappedPlanner(Planner):
             budget.take(*held)
         return found if may else None
 
-    def _may_start_beside(self, entry: Entry, heads: list[Entry], state: State) -> bool:
-        now, need, is_on = state.now, self._need(entry, entry.pace), self._idling is None
+    def _may_start_beside(self, entry: Entry, heads: list[Entry]) -> bool:
+        now, need, is_on = self._state.now, self._need(entry, entry.pace), self._idling is None
         may = not (is_on and need > max(self._budget.rest(now), 0))
         if may and self.bare is None:
             held = (self._held[head.number] for head in heads)
@@ -407,10 +574,10 @@ class CappedPlanner(Planner):
         self._gained |= not may  # as if the reservations had been made anew
         return may
 
-    def _may_start(self, entry: Entry, hosts: list[int], state: State) -> bool:
-        if not super()._may_start(entry, hosts, state):
+    def _may_start(self, entry: Entry, hosts: list[int]) -> bool:
+        if not super()._may_start(entry, hosts):
             return False
-        budget, now, own, pace = self._budget, state.now, [self._own(host) for host in hosts], entry.pace
+        budget, now, own, pace = self._budget, self._state.now, [self._own(host) for host in hosts], entry.pace
         others, end = list(self._held.values()), now + self._lasts(entry, now)
         for held in others:
             budget.give_back(*held)
@@ -422,11 +589,11 @@ class CappedPlanner(Planner):
             self._picked[entry.job.id] = pace, entry.expected
         return may
 
-    def _wait_for(self, entry: Entry, state: State) -> None:
+    def _wait_for(self, entry: Entry) -> None:
         if not self.settings.backfills:  # no later job takes the watts that it waits for
             need = self._least(entry, entry.pace)
-            self._kept.append((need, state.now))
-            self._budget.keep(need, state.now)
+            self._kept.append((need, self._state.now))
+            self._budget.keep(need, self._state.now)
 
     def _forget_kept(self) -> None:
         for need, since in self._kept:
@@ -463,24 +630,25 @@ class CappedPlanner(Planner):
         self._budget.began(own, pace)
         self._budget.take(own, min(self._budget.now, job.started), end, pace)
 
-    def lasts(self, job: SiteRunning, now: float) -> None:
-        own, before, pace = self._run[job.waited.id]
-        end = job.started + job.entry.limit
+    def lasts(self, job: SiteRunning, before: float) -> None:
+        own, limit, pace = self._run[job.waited.id]
+        now, end = self._state.now, job.started + job.entry.limit
         self._scarcity.note(job.waited.id, lasts=job.end < end)
-        if end != before and not job.is_giving_way:
-            self._budget.give_back(own, now, before, pace)
+        if end != limit and not job.is_giving_way:
+            self._budget.give_back(own, now, limit, pace)
             self._budget.take(own, now, end, pace)
             self._run[job.waited.id] = own, end, pace
 
-    def gives_way(self, job: SiteRunning, now: float) -> None:
+    def gives_way(self, job: SiteRunning) -> None:
+        now = self._state.now
         own, end, pace = self._run[job.waited.id]
         self._run[job.waited.id] = own, now, pace
         if end > now:
             self._budget.give_back(own, now, end, pace)
             self._gained = True
 
-    def over(self, job: SiteRunning, now: float) -> None:
-        self.gives_way(job, now)
+    def over(self, job: SiteRunning) -> None:
+        self.gives_way(job)
         own, _, pace = self._run.pop(job.waited.id)
         self._budget.ended(own, pace)
         self._scarcity.note(job.waited.id, lasts=False)

@@ -7,17 +7,139 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import Annotated, Any, Final, Literal
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
-from batprotocol.errors import InputError, hint
-from batprotocol.policies.site.tables import converted
-from batprotocol.workloads.requests import expanded_names
+from batprotocol.errors import InputError, hint, shown
+from batprotocol.model import Host, ParallelTaskHomogeneousProfile
+from batprotocol.model.hosts import frozen_hosts
+from batprotocol.policies.jobs import SiteJob
+from batprotocol.sites.slurm.amounts import span
+from batprotocol.workloads.host_events import MAINT, HostStates, Window
+from batprotocol.workloads.requests import Moment, Request, expanded_names
+from batprotocol.workloads.requests import Site as Machine
+from batprotocol.workloads.requests.notation import parse_memory
 
-__all__ = ["Account", "Limits", "Partition", "Priority", "Qos", "Reservation", "SiteRules", "read_site"]
+# The tables of a site's file as values: each is checked with its place, and misspelt keys with the near name.
+
+
+Made = TypeVar("Made", bound=msgspec.Struct)
+
+_WEIGHT: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})([KMGT])?", re.ASCII | re.IGNORECASE)
+_TIMES: Final = frozenset(
+    {"max_time", "default_time", "grace", "max_age", "decay_half_life", "calc_period", "begin", "end"}
+)
+_WEIGHTS: Final = frozenset({"tres_billing_weights", "weight_tres"})
+_RESOURCES: Final = ("cpu", "mem", "node", "gres/gpu")
+_MOST: Final = 1e15
+_GRES: Final = re.compile(r"gres/[A-Za-z_][\w.-]{0,60}(?::[\w.-]{1,60})?", re.ASCII)
+
+
+def converted(tables: Mapping[str, Any], made: type[Made]) -> Made:
+    """The values of tables, as a TOML file has them.
+
+    Raises:
+        InputError: a key is unknown, or a value is not one that it can have; `path` is the key.
+    """
+    value: Made = msgspec.convert(_checked(tables, made, ""), made)
+    return value
+
+
+def _checked(value: Any, kind: Any, path: str) -> Any:
+    """A value with times and weights as numbers, if it can be of that type."""
+    name = path.rpartition(".")[2]
+    if name in _TIMES and isinstance(value, str):
+        value = seconds_of(value, path)
+    elif name in _WEIGHTS:
+        value = weights_of(value, path)
+    if isinstance(kind, UnionType):  # with None, which tables cannot say
+        kind = next(each for each in get_args(kind) if each is not type(None))
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and isinstance(value, Mapping):
+        kinds = {field.name: field.type for field in msgspec.structs.fields(kind)}
+        for key in value:
+            if key not in kinds:
+                raise InputError(f"there is no key {shown(key)}{hint(key, kinds)}", path)
+        return {key: _checked(inner, kinds[key], _joined(path, key)) for key, inner in value.items()}
+    if get_origin(kind) is dict and isinstance(value, Mapping):
+        return {key: _checked(inner, get_args(kind)[1], _joined(path, key)) for key, inner in value.items()}
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        text, _, rest = str(error).partition(" - at `$")
+        text = text[:1].lower() + text[1:].replace("`object`", "a table")
+        got = f", got {shown(value)}" if text.startswith("expected") and ", got" not in text else ""
+        raise InputError(text + got, path + rest.rstrip("`")) from None
+    return value
+
+
+def _joined(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def seconds_of(text: str, path: str = "") -> float:
+    """A time as Slurm writes it, in seconds: minutes, `mm:ss`, `hh:mm:ss`, `d-hh`, `d-hh:mm:ss`, or `UNLIMITED`.
+
+    >>> seconds_of("1-12:00:00"), seconds_of("30"), seconds_of("1:30:00")
+    (129600.0, 1800.0, 5400.0)
+    """
+    try:
+        return span(text)
+    except InputError:
+        expected = "expected seconds as a number, or a time such as '1-12:00:00'"
+        raise InputError(f"{expected}, got {shown(text)}", path) from None
+
+
+def weights_of(value: Any, path: str = "") -> dict[str, float]:
+    """The weights of trackable resources (TRES), by name in lower case: `cpu`, `mem`, `node` and `gres/NAME`.
+
+    The weight of memory counts for a mebibyte, or with a unit for that unit.
+
+    Args:
+        value: Slurm's text, or a table.
+        path: the key, for errors.
+
+    >>> weights_of("CPU=1.0,Mem=0.25G,GRES/gpu=2.0") == weights_of({"cpu": 1, "mem": 0.25 / 1024, "gres/gpu": 2})
+    True
+
+    Raises:
+        InputError: a resource is unknown, or its weight is not a number >= 0.
+    """
+    if isinstance(value, str):
+        pairs = [(name.strip(), weight.strip()) for name, _, weight in (part.partition("=") for part in _parts(value))]
+    elif isinstance(value, Mapping):
+        pairs = [(str(name), weight) for name, weight in value.items()]
+    else:
+        raise InputError(f"expected a table, or a text such as 'CPU=1.0,Mem=0.25G', got {shown(value)}", path)
+    weights: dict[str, float] = {}
+    for name, weight in pairs:
+        known = name.lower() if name.lower() in _RESOURCES else f"gres/{name[5:]}"
+        if known not in _RESOURCES and not (name[:5].lower() == "gres/" and _GRES.fullmatch(known)):
+            near = hint(name, _RESOURCES) or f"; there are {', '.join(_RESOURCES[:3])} and gres/NAME"
+            raise InputError(f"there is no resource {shown(name)}{near}", path)
+        number, unit = _number(weight)
+        if not 0 <= number <= _MOST or (unit and known != "mem"):
+            example = ", with a unit such as '0.25G' if need be" if known == "mem" else ""
+            raise InputError(f"expected a number >= 0{example}, got {shown(weight)}", _joined(path, name))
+        weights[known] = number / (parse_memory(f"1{unit}") / 2**20 if unit else 1.0)
+    return weights
+
+
+def _number(weight: Any) -> tuple[float, str]:
+    """A weight as a number and its unit; not a number if it is neither a number nor a text of this form."""
+    if isinstance(weight, int | float) and not isinstance(weight, bool):
+        return float(weight), ""
+    found = _WEIGHT.fullmatch(weight) if isinstance(weight, str) else None
+    return (float(found[1]), found[2] or "") if found else (math.nan, "")
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in text.split(",") if part.strip()]
+
 
 Preemption = Literal["off", "cancel", "requeue", "checkpoint"]
 """The fate of jobs that give way: none do; they are killed; they run again from their start, or from their progress."""
@@ -142,7 +264,7 @@ class Account(_Table, frozen=True, kw_only=True):
 class Priority(_Table, frozen=True, kw_only=True):
     """The priority of the order `multifactor`: a weighted sum of factors between 0 and 1, minus the job's `nice`.
 
-    All weights are 0 by default, as in Slurm. `batprotocol.policies.orders.fair_share` has the formulas.
+    All weights are 0 by default, as in Slurm. `batprotocol.policies.fair_share` has the formulas.
 
     Attributes:
         weight_age: the weight of the waiting time since the job could start (PriorityWeightAge).
@@ -334,3 +456,161 @@ def read_site(path: str | os.PathLike[str]) -> SiteRules:
         return SiteRules.of(tables)
     except InputError as error:
         raise InputError(error.reason, error.path, file=os.fspath(path)) from None
+
+
+# The partitions of a site: the hosts of each, the jobs that it takes and for how long, and the hosts of tasks.
+
+
+_LATEST: Final = 2.0**53
+"""A window without an end ends then."""
+_LAST_START: Final = 2.0**50
+"""A policy asks for no call after this many seconds."""
+
+ANY: Final = Partition()
+"""A partition without limits."""
+
+
+def anywhere(request: Request) -> Request:
+    """The request without its partitions, whose hosts the rules may define."""
+    return msgspec.structs.replace(request, partition=()) if request.partition else request
+
+
+def partitions_of(hosts: tuple[Host, ...], machine: Machine, rules: SiteRules) -> dict[str, frozenset[int]]:
+    """The hosts of each partition, by the rules and by the properties of hosts."""
+    numbers = {host.name: host.id for host in hosts}
+    members: dict[str, set[int]] = {name: set() for name in rules.partitions}
+    for offer in machine.offers:
+        for name in offer.partitions:
+            members.setdefault(name, set()).add(offer.id)
+    for name, partition in rules.partitions.items():
+        if partition.hosts is not None:
+            members[name] |= _numbers_of(partition.hosts, numbers, f"partitions.{name}.hosts")
+        if not members[name]:
+            raise InputError("the partition has no hosts", f"partitions.{name}")
+    return {name: frozenset(found) for name, found in members.items()}
+
+
+def _numbers_of(text: str, numbers: Mapping[str, int], path: str) -> set[int]:
+    """The numbers of the hosts that a text of the rules names."""
+    if text.upper() == "ALL":
+        return set(numbers.values())
+    names = expanded_names(text)
+    missing = next((name for name in names if name not in numbers), None)
+    if missing is not None:
+        raise InputError(f"the platform has no host {missing!r}", path)
+    return {numbers[name] for name in names}
+
+
+def windows_of(hosts: tuple[Host, ...], rules: SiteRules) -> list[Window]:
+    """The reservations of the rules as windows, by their begins.
+
+    Raises:
+        InputError: the platform does not have a host, or two reservations overlap.
+    """
+    numbers = {host.name: host.id for host in hosts}
+    states = HostStates(max(numbers.values(), default=-1) + 1)
+    found = []
+    for name, each in sorted(rules.reservations.items(), key=lambda item: item[1].begin):
+        window = Window(
+            frozen_hosts(_numbers_of(each.hosts, numbers, f"reservations.{name}.hosts")),
+            *(each.begin, min(each.end, _LATEST), name, each.users, each.accounts),
+            frozenset({MAINT} if each.maintenance else ()),
+        )
+        try:
+            states.take(0.0, window)
+        except InputError as error:
+            raise InputError(error.reason, f"reservations.{name}") from None
+        found.append(window)
+    return found
+
+
+def default_of(rules: SiteRules, members: Mapping[str, frozenset[int]]) -> tuple[str, ...]:
+    """The partition of jobs that name none."""
+    for name, partition in rules.partitions.items():
+        if partition.default:
+            return (name,)
+    return tuple(members) if len(members) == 1 else ()
+
+
+def refusal_of_partition(name: str, partition: Partition, job: SiteJob) -> str | None:
+    """Why a partition does not take a job, as the end of a sentence; None if it does."""
+    request, size = job.request, job.size
+    if job.walltime < math.inf and job.walltime > partition.max_time:
+        return f"its walltime is {job.walltime:g} s, and partition {name} allows {partition.max_time:g} s"
+    if partition.max_hosts is not None and size > partition.max_hosts:
+        return f"it asks for {size} hosts, and partition {name} allows {partition.max_hosts}"
+    if size < partition.min_hosts:
+        return f"it asks for {size} hosts, and partition {name} takes jobs of {partition.min_hosts} or more"
+    for what, value, allowed in (
+        ("account", request.account, partition.allow_accounts),
+        ("group", request.group, partition.allow_groups),
+        ("QOS", request.qos, partition.allow_qos),
+    ):
+        if allowed is not None and str(value) not in allowed:
+            return f"partition {name} is for {what} {', '.join(allowed)}, and its {what} is {value}"
+    return None
+
+
+def refusal_of_names(rules: SiteRules, request: Request) -> str | None:
+    """Why the rules do not know a name of a request, as the end of a sentence; None if they know all."""
+    if rules.qos and request.qos is not None and request.qos not in rules.qos:
+        return f"there is no QOS {request.qos!r}; there are {', '.join(sorted(rules.qos))}"
+    if rules.accounts and request.account is not None and request.account not in rules.accounts:
+        return f"there is no account {request.account!r}; there are {', '.join(sorted(rules.accounts))}"
+    return None
+
+
+def fixed(request: Request, submitted: float) -> Request:
+    """The request of a job whose begin and deadline do not move with its time of submission."""
+    if request.begin is None and request.deadline is None:
+        return request
+    moments = {
+        key: Moment(moment.of(submitted), False)
+        for key, moment in (("begin", request.begin), ("deadline", request.deadline))
+        if moment is not None
+    }
+    return msgspec.structs.replace(request, **moments)
+
+
+def refusal_of_begin(job: SiteJob) -> str | None:
+    """Why a job can never begin, as the end of a sentence; None if it can."""
+    begin = 0.0 if job.request.begin is None else job.request.begin.of(job.submitted)
+    return f"it begins at {begin:g} s, and no job starts after 2^50 s" if begin >= _LAST_START else None
+
+
+def refusal_of_deadline(job: SiteJob, now: float) -> str | None:
+    """Why a job that does not run by a time misses its deadline, as the end of a sentence; None if it does not."""
+    deadline = job.request.deadline
+    if deadline is None:
+        return None
+    begin = now if job.request.begin is None else max(now, job.request.begin.of(job.submitted))
+    end = begin + (0.0 if math.isinf(job.walltime) else job.walltime)
+    latest = deadline.of(job.submitted)
+    return f"it would end at {end:g} s at the earliest, and its deadline is {latest:g} s" if end > latest else None
+
+
+def longest_of_qos(rules: SiteRules, request: Request) -> float:
+    """The longest walltime that the quality of service of a request allows, in seconds."""
+    qos = None if request.qos is None else rules.qos.get(request.qos)
+    return math.inf if qos is None else qos.max_time
+
+
+def time_limit(job: SiteJob, partition: Partition, rules: SiteRules) -> float:
+    """The seconds after which a job is killed in a partition; infinity: never.
+
+    That is its walltime. Without one, it is the partition's `default_time`, or else its `max_time`, and at most the
+    `max_time` of the quality of service, as in Slurm.
+    """
+    if job.walltime < math.inf:
+        return job.walltime
+    usual = partition.max_time if partition.default_time is None else partition.default_time
+    return min(usual, longest_of_qos(rules, job.request))
+
+
+def mapping_of(job: SiteJob, hosts: list[int]) -> list[int] | None:
+    """For a job with tasks: the host of each task, as an index into its hosts; None: one executor for each host."""
+    tasks = job.request.tasks
+    if tasks is None or not isinstance(job.profile, ParallelTaskHomogeneousProfile):
+        return None
+    each = math.ceil(tasks / len(hosts))
+    return [task // each for task in range(tasks)]

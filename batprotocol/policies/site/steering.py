@@ -5,24 +5,22 @@ The jobs, hosts, limits and dependencies are those of `Site`. This module must n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
-from batprotocol.policies.backfilling import NoBackfilling
-from batprotocol.policies.jobs import State
+from batprotocol.policies.allocations import Contiguous, First
+from batprotocol.policies.availability import WHOLE, Amount
+from batprotocol.policies.backfilling import AsRequested, NoBackfilling, Settings
+from batprotocol.policies.driver import Parts
+from batprotocol.policies.jobs import Entry, SiteJob, SiteRunning, State
 from batprotocol.policies.orders import Order
-from batprotocol.policies.site.core import Site
-from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
-from batprotocol.policies.site.planning import Planner
-from batprotocol.policies.site.pool import WHOLE, Amount
-from batprotocol.policies.site.reserving import Start
+from batprotocol.policies.site.plan import Planner
+from batprotocol.policies.site.reservations import Start
 from batprotocol.policies.site.rules import SiteRules
-from batprotocol.policies.site.settings import Settings
-from batprotocol.policies.walltimes import AsRequested
+from batprotocol.policies.site.site import Site
+from batprotocol.policies.site.state import SiteState
 from batprotocol.workloads.requests import Request
-
-__all__ = ["Steered"]
 
 _NO_PLAN: Final = Settings()
 
@@ -58,17 +56,16 @@ class Steered(Site):
     ) -> None:
         self.rejected: dict[str, str] = {}
         self.over: list[str] = []
-        super().__init__(
-            *(hosts, rules, state, order, NoBackfilling(), AsRequested(), _Actions(self.rejected, self.over)),
-            ranking=ranking,
-            contiguous=contiguous,
-        )
+        allocation = Contiguous() if contiguous else First()
+        parts = Parts(order, NoBackfilling(), allocation, AsRequested())
+        site = SiteState(tuple(hosts), rules, state, order, ranking)
+        super().__init__(site, parts, _Actions(self.rejected, self.over))
         self.no_more_events()  # as long as nobody announces windows
 
     _planner: _Plan
 
     def _new_planner(self, settings: Settings, power: object) -> Planner:
-        return _Plan(_NO_PLAN, self.queue, self._pool, self._timeline, self._chooser, self._hosts.hosts_of)
+        return _Plan(_NO_PLAN, self._site)
 
     @property
     def free(self) -> dict[int, Amount]:
@@ -99,11 +96,11 @@ class Steered(Site):
         return job
 
     def passed(self) -> bool:
-        self._timeline.advance(self._state.now)
+        self._site.timeline.advance(self._state.now)
         return super().passed()
 
     def wakes_at(self) -> float:
-        return self._holding.next_time(self._running)
+        return self._holding.next_time()
 
     # Which jobs can start
 
@@ -112,7 +109,7 @@ class Steered(Site):
         job = self.queue.jobs[job_id]
         if job.request.takes_any:
             return any(
-                len(self._planner.fitting(entry, self._state)) >= job.size and self._is_allowed(entry)
+                len(self._planner.fitting(entry)) >= job.size and self._planner.is_allowed(entry)
                 for entry in job.entries
             )
         return self._space(job) is not None
@@ -120,16 +117,16 @@ class Steered(Site):
     def _space(self, job: SiteJob) -> Start | None:
         """The first partition in which hosts have space for a job now, and its hosts there."""
         for entry in job.entries:
-            fitting = self._planner.fitting(entry, self._state)
-            if len(fitting) >= job.size and self._is_allowed(entry):
-                hosts = self._chooser.choose(list(fitting), job.size, job.request, self._pool.free)
+            fitting = self._planner.fitting(entry)
+            if len(fitting) >= job.size and self._planner.is_allowed(entry):
+                hosts = self._site.chooser.choose(list(fitting), job.size, job.request, self._pool.free)
                 if hosts is not None:
                     return entry, hosts
         return None
 
     def moments(self) -> Iterator[tuple[int, float, Amount]]:
         """The future of all hosts, as far as walltimes show: see `Timeline.moments`."""
-        return (moment for moment in self._timeline.moments() if moment[0] in self._pool.hosts)
+        return (moment for moment in self._site.timeline.moments() if moment[0] in self._pool.hosts)
 
     def earliest(self, entry: Entry) -> float:
         """When hosts have space for an entry at the latest, if no other one starts before; infinity: nobody knows.
@@ -156,8 +153,8 @@ class Steered(Site):
             if job is first:
                 continue
             for entry in job.entries:
-                if len(entry.kind.fitting) >= job.size and self._is_allowed(entry):
-                    hosts, has_moved = self._planner.beside(entry, self._state)
+                if len(entry.kind.fitting) >= job.size and self._planner.is_allowed(entry):
+                    hosts, has_moved = self._planner.beside(entry)
                     if has_moved:
                         self._reserve(first)
                     if hosts is not None:
@@ -168,9 +165,9 @@ class Steered(Site):
 
     def _reserve(self, first: SiteJob) -> None:
         """Reserve hosts for a job, unless limits keep it from starting."""
-        allowed = [entry for entry in first.entries if self._is_allowed(entry)]
+        allowed = [entry for entry in first.entries if self._planner.is_allowed(entry)]
         if allowed:
-            self._planner.reserve(allowed, self._state)
+            self._planner.reserve(allowed)
         else:
             self._planner.clear()
 
@@ -198,12 +195,9 @@ class Steered(Site):
         first = self.queue.jobs[first_id]
         self._planner.settings = settings
         self._reserve(first)
-        for entry, hosts in self._planner.others(self._state, lambda entry: self._may_overtake(entry, first)):
+        for entry, hosts in self._planner.others(first):
             self._start(entry, hosts, self._note)
             yield self._running[entry.job.id]
-
-    def _may_overtake(self, entry: Entry, first: SiteJob) -> bool:
-        return entry.job is not first and self._is_allowed(entry)
 
     def _note(self, job: SiteRunning) -> None:
         self._state.running[job.waited.id] = job
@@ -213,28 +207,30 @@ class Steered(Site):
 class _Plan(Planner):
     """A plan with a reservation for one job, which somebody else has chosen."""
 
-    def fitting(self, entry: Entry, state: State) -> Collection[int]:
+    _first: SiteJob | None = None
+
+    def fitting(self, entry: Entry) -> Collection[int]:
         """The hosts that have space for an entry now, and that no window closes before it ends."""
         fitting = entry.kind.fitting
-        return fitting if self.bare is None else [host for host in fitting if self.is_clear(entry, (host,), state)]
+        return fitting if self.bare is None else [host for host in fitting if self.is_clear(entry, (host,))]
 
     def clear(self) -> None:
         """Drop all reservations."""
         for head in list(self.heads.values()):
             self._release(head)
 
-    def reserve(self, entries: list[Entry], state: State) -> None:
+    def reserve(self, entries: list[Entry]) -> None:
         """Reserve hosts for the one of a job's entries that can start first, if the settings say so."""
         kept = next((entry for entry in entries if entry.number in self.heads), None)
         if self.settings.once and kept is not None:
-            start, hosts = max(kept.start, state.now), kept.reserved
+            start, hosts = max(kept.start, self._state.now), kept.reserved
             self.clear()
             self._put(kept, start, hosts)
             return
         self.clear()
         if self.settings.depth and self.settings.backfills:
-            starts = [(self.earliest(entry, state.now), place) for place, entry in enumerate(entries)]
-            self._reserve(entries[min(starts)[1]], state)
+            starts = [(self.earliest(entry, self._state.now), place) for place, entry in enumerate(entries)]
+            self._reserve(entries[min(starts)[1]])
 
     def earliest(self, entry: Entry, now: float) -> float:
         """When hosts have space for an entry, at the latest; infinity: that is not known."""
@@ -246,24 +242,28 @@ class _Plan(Planner):
 
         return self._timeline.earliest(kind.hosts, job.size, kind.amount, entry.expected, now, choose)[0]
 
-    def beside(self, entry: Entry, state: State) -> tuple[list[int] | None, bool]:
+    def beside(self, entry: Entry) -> tuple[list[int] | None, bool]:
         """Hosts on which an entry can start now without delaying the job that has a reservation; None: there are none.
 
         Returns:
             The hosts, and whether the reservation has moved to other ones.
         """
-        hosts = self._now(entry, state)
+        hosts = self._now(entry)
         if hosts is not None or entry.job.size > self._movable(entry.kind):
-            return (hosts if hosts is not None and self._spares(entry, hosts, state) else None), False
-        hosts = self._beside_moved(entry, state)
+            return (hosts if hosts is not None and self._spares(entry, hosts) else None), False
+        hosts = self._beside_moved(entry)
         return hosts, hosts is not None
 
-    def others(self, state: State, allowed: Callable[[Entry], bool]) -> Iterator[Start]:
+    def is_allowed(self, entry: Entry) -> bool:
+        return entry.job is not self._first and super().is_allowed(entry)
+
+    def others(self, first: SiteJob) -> Iterator[Start]:
         """The entries that start before the job that has a reservation, each one before the next one is asked for."""
-        joined = -1
+        self._first, joined = first, -1
         while joined != self._queue.joined:  # if jobs join meanwhile, the others are tried anew
             joined = self._queue.joined
-            yield from self._backfilled(state, allowed)
+            yield from self._backfilled()
+        self._first = None
 
 
 class _Actions:
@@ -272,11 +272,11 @@ class _Actions:
     def __init__(self, rejected: dict[str, str], over: list[str]) -> None:
         self.rejected, self.over = rejected, over
 
-    def execute(self, job_id: str, hosts: list[int], mapping: list[int] | None) -> str | None:
+    def execute(self, job_id: str, hosts: Iterable[int], mapping: list[int] | None = None) -> str | None:
         return None
 
-    def reject(self, job_id: str, why: str) -> None:
-        self.rejected[job_id] = why
+    def reject(self, job_id: str, why: object) -> None:
+        self.rejected[job_id] = str(why)
 
     def kill(self, job_ids: list[str]) -> None:
         self.over += job_ids
@@ -295,3 +295,6 @@ class _Actions:
 
     def finish(self) -> None:
         """Nobody registers jobs."""
+
+    def call_at(self, time: float) -> None:
+        """The owner calls."""

@@ -16,20 +16,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from batprotocol.policies.jobs import State
-from batprotocol.policies.site.admission import Admission, SiteHosts
-from batprotocol.policies.site.away import Away
-from batprotocol.policies.site.choosing import Chooser
-from batprotocol.policies.site.jobs import Entry, SiteJob, SiteRunning
-from batprotocol.policies.site.lanes import Lane, Lanes
-from batprotocol.policies.site.planning import Planner
-from batprotocol.policies.site.pool import reduced
-from batprotocol.policies.site.queue import SiteQueue
-from batprotocol.policies.site.reserving import NEVER
-from batprotocol.policies.site.timeline import Timeline
+from batprotocol.policies.availability import Lane, Timeline, reduced
+from batprotocol.policies.jobs import Entry, SiteJob
+from batprotocol.policies.site.admission import Admission
+from batprotocol.policies.site.plan import Planner
+from batprotocol.policies.site.reservations import NEVER
+from batprotocol.policies.site.state import SiteState
 from batprotocol.workloads.host_events import Window
-
-__all__ = ["Turn", "Windows"]
 
 
 class Turn(NamedTuple):
@@ -50,38 +43,19 @@ class Windows:
     """The windows that are known and not over.
 
     Args:
-        hosts: the hosts and their partitions.
-        state: the time.
-        queue: the entries that wait.
-        timeline: what will be free.
-        chooser: which hosts a job gets.
+        site: the state of the site.
         planner: the plan that has reservations of single jobs.
         admission: finds where a job can run.
-        lanes: the lanes of reservations.
-        away: the hosts that have failed or are drained.
         risk: whether jobs start although a window would meet them.
 
     Attributes:
         may_come: whether more windows may be announced.
     """
 
-    def __init__(
-        self,
-        hosts: SiteHosts,
-        state: State,
-        queue: SiteQueue,
-        timeline: Timeline,
-        chooser: Chooser,
-        planner: Planner,
-        admission: Admission,
-        lanes: Lanes,
-        away: Away,
-        *,
-        risk: bool,
-    ) -> None:
-        self._hosts, self._state, self._queue, self._timeline = hosts, state, queue, timeline
-        self._pool, self._chooser, self._planner, self._admission = hosts.pool, chooser, planner, admission
-        self._lanes, self._away, self._risk = lanes, away, risk
+    def __init__(self, site: SiteState, planner: Planner, admission: Admission, *, risk: bool) -> None:
+        self._state, self._queue, self._timeline, self._pool = site.state, site.queue, site.timeline, site.pool
+        self._chooser, self._planner, self._admission = site.chooser, planner, admission
+        self._lanes, self._away, self._running, self._risk = site.lanes, site.away, site.running, risk
         self.may_come = True
         self._due: list[tuple[float, bool, int, Window]] = []  # ends come before begins
         self._count = 0
@@ -93,13 +67,8 @@ class Windows:
 
     # What happens
 
-    def announce(self, window: Window, running: Iterable[SiteRunning]) -> Lane | None:
-        """A window is known from now on; its lane, if jobs can enter that from now on.
-
-        Args:
-            window: the window.
-            running: the jobs that run.
-        """
+    def announce(self, window: Window) -> Lane | None:
+        """A window is known from now on; its lane, if jobs can enter that from now on."""
         state = self._state
         begin, end = max(state.rounded(window.begin), state.now), state.rounded(window.end)
         self._seen.add(window.name)
@@ -122,7 +91,7 @@ class Windows:
             return None
         lane, is_new = self._lanes.of(window)
         if is_new:
-            self._open(lane, running)
+            self._open(lane)
         insort(lane.windows, window, key=lambda each: each.begin)
         for timeline in (self._timeline, self._bare):
             timeline.give_back(lane.members, begin, end, self._pool.whole)
@@ -139,7 +108,7 @@ class Windows:
             timeline.take(hosts, begin, end, self._pool.whole)
         self._planner.closed(set(hosts), self._state.now)
 
-    def _open(self, lane: Lane, running: Iterable[SiteRunning]) -> None:
+    def _open(self, lane: Lane) -> None:
         """The hosts of a lane have numbers of their own from now on. Nothing is free there."""
         pool, now, timeline = self._pool, self._state.now, self._timeline
         for number, host in zip(lane.members, lane.own(lane.members), strict=True):
@@ -150,7 +119,7 @@ class Windows:
                 each.open(number, [now], [reduced(pool.capacity[host], pool.whole)])
         self._queue.opened(lane.members)
         timeline.take(lane.numbered(lane.hosts & self._away.hosts), now, math.inf, pool.whole)
-        for job in running:
+        for job in self._running.values():
             timeline.take(lane.numbered(lane.hosts.intersection(job.members)), now, job.end, job.entry.kind.amount)
 
     def wakes_at(self) -> float:

@@ -1,7 +1,7 @@
 """The tree of accounts and users with shares and usage, and the fair-share factor of each user.
 
 The factors are those of Slurm's documents: the classic one, the one that forgets the depth (DEPTH_OBLIVIOUS), and the
-rank in the tree (Fair Tree). `batprotocol.policies.orders.fair_share` has their formulas. Slurm computes the effective
+rank in the tree (Fair Tree). `batprotocol.policies.fair_share` has their formulas. Slurm computes the effective
 usage of users not before it is asked for, so it can be newer than the one of their accounts: so does this module.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
-from batprotocol.policies.orders.fair_share import Association, effective_usage, fair_tree_factors
+from batprotocol.policies.fair_share import Association, effective_usage, fair_tree_factors
 from batprotocol.sites.slurm.accounting import Accounting
 from batprotocol.sites.slurm.accounting import Association as Line
 

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from batprotocol.policies.orders.fair_share import age_factor, billing, relative_factor, size_factor
+from batprotocol.policies.fair_share import age_factor, billing, relative_factor, size_factor
 from batprotocol.policies.slurm.cluster import FOREVER
 from batprotocol.policies.slurm.fair_share import AccountShare, ShareTree, decay_of, next_reset
 from batprotocol.policies.slurm.queue import SlurmJob

@@ -25,7 +25,8 @@ from batprotocol.model import (
     TimeUnit,
 )
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.policies.reporting import Allocating
+from batprotocol.policies.driver import UnknownKeys
+from batprotocol.policies.jobs import Allocating
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import SlurmCluster, bits_of, cluster_of, members
 from batprotocol.policies.slurm.commands import job_of, obey, read_command
@@ -36,7 +37,6 @@ from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.policies.slurm.reservations import Licenses, NodeReservation
 from batprotocol.policies.slurm.rules import SlurmRules, account_limits_of
 from batprotocol.policies.slurm.state import JobPriorities
-from batprotocol.policies.unknown_keys import UnknownKeys
 from batprotocol.sites.slurm.accounting import Accounting
 from batprotocol.sites.slurm.configuration import Configuration, Partition, Switch
 from batprotocol.workloads.host_events import HostEvent, Window, read_host_event

@@ -1,0 +1,784 @@
+"""The resources of each host: how much there is, and how much is free now.
+
+An amount is a tuple of whole numbers, one for each dimension: the host itself (a job that shares it takes one part,
+other jobs take all parts), cores, memory, and for generic resources the total of each kind, then each type. This module
+must not know jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from heapq import heappop, heappush
+from itertools import islice
+from operator import add, le, sub
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from batprotocol.workloads.host_events import Window
+from batprotocol.workloads.host_events.events import UserId
+from batprotocol.workloads.requests.notation import GPU
+from batprotocol.workloads.requests.offers import Needs, Offer
+
+Amount: TypeAlias = "tuple[int, ...]"
+"""An amount of a host in each dimension: all of it, a free one, or one that a job takes."""
+
+WHOLE: Final = 1 << 40
+"""The parts of a host: a job that shares it takes one."""
+_UNLIMITED: Final = 1 << 62
+
+
+def fits(needed: Amount, free: Sequence[int]) -> bool:
+    """Whether an amount is free in each dimension."""
+    return all(map(le, needed, free))  # it is asked very often
+
+
+def added(amount: Amount, more: Amount) -> Amount:
+    """The sum of two amounts."""
+    return tuple(map(add, amount, more))
+
+
+def reduced(amount: Amount, less: Amount) -> Amount:
+    """The rest of an amount without another one."""
+    return tuple(map(sub, amount, less))
+
+
+class Pool:
+    """The free amounts of each host.
+
+    Args:
+        offers: the hosts.
+
+    Attributes:
+        hosts: the numbers of the hosts. There can be other numbers for the same hosts, see `lanes`.
+        capacity: what there is on each host, by its number.
+        free: what is free on each host now.
+        whole: all of a host, and nothing of it in particular: what a job takes that has its hosts for itself. It is
+            also taken of a host that is away, beside what its jobs take: no other job fits then.
+    """
+
+    def __init__(self, offers: Iterable[Offer]) -> None:
+        offers = tuple(offers)
+        kinds = {(gres.name, None) for offer in offers for gres in offer.gres}
+        types = {(gres.name, gres.type) for offer in offers for gres in offer.gres if gres.type is not None}
+        self.kinds: tuple[tuple[str, str | None], ...] = (*sorted(kinds), *sorted(types))
+        self._places = {kind: place for place, kind in enumerate(self.kinds, 3)}
+        self.capacity: dict[int, Amount] = {offer.id: self._capacity(offer) for offer in offers}
+        self.free: dict[int, Amount] = dict(self.capacity)
+        self.hosts = frozenset(self.capacity)
+        self.whole: Amount = (WHOLE, *(0 for _ in range(2 + len(self.kinds))))
+        self._memory = (
+            0 if any(offer.memory is None for offer in offers) else sum(offer.memory or 0 for offer in offers)
+        )
+        self._gpu = self._places.get((GPU, None), 0)
+        self._gpus = sum(amount[self._gpu] for amount in self.capacity.values()) if self._gpu else 0
+
+    def _capacity(self, offer: Offer) -> Amount:
+        amount = [WHOLE, offer.cores, _UNLIMITED if offer.memory is None else offer.memory, *(0 for _ in self.kinds)]
+        for name, type, number in offer.gres:
+            amount[self._places[name, None]] += number
+            if type is not None:
+                amount[self._places[name, type]] += number
+        return tuple(amount)
+
+    def amount(self, needs: Needs, is_whole: bool) -> Amount:
+        """The amount that a job takes of each of its hosts.
+
+        Args:
+            needs: what it asks for.
+            is_whole: whether it has its hosts for itself.
+        """
+        if is_whole:
+            return self.whole
+        amount = [1, needs.cores or 1, needs.memory, *(0 for _ in self.kinds)]
+        for name, type, number in needs.gres:
+            amount[self._places[name, None]] += number
+            if type is not None:
+                amount[self._places[name, type]] += number
+        return tuple(amount)
+
+    def shares(self, parts: Mapping[int, Amount]) -> tuple[float | None, float | None]:
+        """The shares of all memory and of all GPUs that a job holds; None for what hosts do not say, or do not have.
+
+        Args:
+            parts: what it takes of each of its hosts; a job that takes no cores has its hosts for itself.
+        """
+        if not self._memory and not self._gpus:
+            return None, None
+        held = [part if part[1] else self.capacity[host] for host, part in parts.items()]
+        return (
+            sum(part[2] for part in held) / self._memory if self._memory else None,
+            sum(part[self._gpu] for part in held) / self._gpus if self._gpus else None,
+        )
+
+    def cores(self, hosts: Iterable[int], amount: Amount) -> int:
+        """The cores that a job takes of these hosts together: all that they have, if it has them for itself."""
+        return sum(amount[1] or self.capacity[host][1] for host in hosts)
+
+    def cores_of(self, hosts: Iterable[int], count: int, amount: Amount) -> tuple[int, int]:
+        """The least and the most cores that a job takes of some number of these hosts together."""
+        if amount[1]:
+            return count * amount[1], count * amount[1]
+        cores = sorted(self.capacity[host][1] for host in hosts)
+        return sum(cores[:count]), sum(cores[-count:])
+
+    def take(self, hosts: Iterable[int], amount: Amount) -> None:
+        """A job has these hosts now."""
+        free = self.free
+        for host in hosts:
+            free[host] = reduced(free[host], amount)
+
+    def give_back(self, hosts: Iterable[int], amount: Amount) -> None:
+        """A job does not have these hosts any more."""
+        free = self.free
+        for host in hosts:
+            free[host] = added(free[host], amount)
+
+
+# Which kinds of jobs an amount suffices for: all of them at once, as the bits of a number.
+
+
+class Sieve:
+    """Wanted amounts, each with a bit.
+
+    Attributes:
+        count: how many there are.
+
+    >>> sieve = Sieve()
+    >>> sieve.add((1, 4)), sieve.add((1, 2))
+    (1, 2)
+    >>> sieve.passing((1, 3)), sieve.passing((1, 8)), sieve.passing((0, 8))
+    (2, 3, 0)
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._dimensions: list[tuple[list[int], list[int]]] = []
+
+    def add(self, wanted: Amount) -> int:
+        """Add an amount; its bit."""
+        bit = 1 << self.count
+        self.count += 1
+        if not self._dimensions:
+            self._dimensions = [([], [0]) for _ in wanted]
+        for value, (values, bits) in zip(wanted, self._dimensions, strict=True):
+            place = bisect_left(values, value)
+            if place == len(values) or values[place] != value:
+                values.insert(place, value)
+                bits.insert(place + 1, bits[place])
+            for each in range(place + 1, len(bits)):
+                bits[each] |= bit
+        return bit
+
+    def passing(self, free: Sequence[int]) -> int:
+        """The bits of the amounts that something free suffices for, in each dimension."""
+        passing = -1
+        for there, (values, bits) in zip(free, self._dimensions):  # noqa: B905 - asked often, and they are as long
+            passing &= bits[bisect_right(values, there)]
+            if not passing:
+                break
+        return passing
+
+
+# Reservations as hosts of their own: the hosts of each have other numbers there, and a future of their own.
+
+
+class Lane:
+    """A reservation: the windows with the same hosts, name, users and accounts.
+
+    Args:
+        window: one of them.
+        number: its number, > 0: no other lane has it at the same time.
+        step: the distance between the numbers that a host has in two lanes.
+
+    Attributes:
+        place: a text that no partition and no other lane has.
+        hosts: the hosts, by their own numbers.
+        members: the same, by their numbers in this lane.
+        windows: the windows that are known and not over, in the order of their begins.
+    """
+
+    __slots__ = ("_offset", "hosts", "members", "number", "place", "sample", "windows")
+
+    def __init__(self, window: Window, number: int, step: int) -> None:
+        self.sample, self.number, self._offset = window, number, number * step
+        self.place = f"\0{number}"
+        self.hosts = frozenset(window.hosts)
+        self.members = self.numbered(self.hosts)
+        self.windows: list[Window] = []
+
+    @property
+    def name(self) -> str:
+        """The name of the reservation, or ""."""
+        return self.sample.name
+
+    @property
+    def whose(self) -> str:
+        """The users and accounts whose jobs may run in it, for people."""
+        users, accounts = self.sample.users, self.sample.accounts
+        named = [f"users {', '.join(map(str, users))}"] if users else []
+        return " and ".join([*named, *([f"accounts {', '.join(accounts)}"] if accounts else [])])
+
+    def rest(self, now: float) -> float:
+        """How many seconds the window lasts from now on, or the next one, if none has begun.
+
+        A window that begins when another one ends goes on with it.
+        """
+        begin, end = max(self.windows[0].begin, now), self.windows[0].end
+        for window in self.windows[1:]:
+            if window.begin > end:
+                break
+            end = window.end
+        return end - begin
+
+    def is_open(self, now: float) -> bool:
+        """Whether a window has begun."""
+        return bool(self.windows) and self.windows[0].begin <= now
+
+    def allows(self, user: UserId | None, account: str | None) -> bool:
+        """Whether a job of this user and account may run in it."""
+        return self.sample.allows(user, account)
+
+    def numbered(self, hosts: Iterable[int]) -> frozenset[int]:
+        """The numbers of hosts in this lane."""
+        return frozenset(host + self._offset for host in hosts)
+
+    def own(self, hosts: Iterable[int]) -> list[int]:
+        """The own numbers of hosts that have numbers of this lane."""
+        return [host - self._offset for host in hosts]
+
+
+class Lanes:
+    """The lanes of the windows that are known.
+
+    Args:
+        hosts: all hosts.
+    """
+
+    def __init__(self, hosts: Iterable[int]) -> None:
+        self._step = max(hosts, default=0) + 2  # so that no hosts of two lanes are neighbours
+        self._lanes: dict[tuple[object, ...], Lane] = {}
+        self._numbers: dict[str, list[int]] = {}  # those that lanes with these hosts had: jobs are of known kinds there
+        self._last = 0
+        self._others: dict[int, list[int]] = {}
+
+    def __iter__(self) -> Iterator[Lane]:
+        return iter(self._lanes.values())
+
+    def of(self, window: Window) -> tuple[Lane, bool]:
+        """The lane of a window, and whether it is new."""
+        key = window.hosts.text, window.name, window.users, window.accounts
+        lane = self._lanes.get(key)
+        if lane is not None:
+            return lane, False
+        numbers = self._numbers.get(window.hosts.text)
+        if not numbers:
+            self._last += 1
+        lane = self._lanes[key] = Lane(window, numbers.pop() if numbers else self._last, self._step)
+        for host, number in zip(sorted(lane.hosts), sorted(lane.members), strict=True):
+            self._others.setdefault(host, []).append(number)
+        return lane, True
+
+    def close(self, lane: Lane) -> None:
+        """The windows of a lane are over."""
+        window = lane.sample
+        del self._lanes[window.hosts.text, window.name, window.users, window.accounts]
+        self._numbers.setdefault(window.hosts.text, []).append(lane.number)
+        for host, number in zip(sorted(lane.hosts), sorted(lane.members), strict=True):
+            self._others[host].remove(number)
+            if not self._others[host]:
+                del self._others[host]
+
+    def own(self, number: int) -> int:
+        """The own number of a host, by any number that it has."""
+        return number % self._step
+
+    def everywhere(self, hosts: Iterable[int]) -> Iterable[int]:
+        """All numbers that hosts have: their own, and those in lanes."""
+        others = self._others
+        return [each for host in hosts for each in (host, *others.get(host, ()))] if others else hosts
+
+
+# The availability profile, in which reservations are made: the expected number of free hosts over time.
+
+
+_LARGEST: Final = 128
+"""The maximum number of times in a block. A larger block is split into two."""
+
+
+class _Block:
+    """The number of free hosts from each of some times on: `free[i] + added`."""
+
+    __slots__ = ("added", "free", "highest", "lowest", "times")
+
+    def __init__(self, times: list[float], free: list[int], added: int) -> None:
+        self.times = times
+        self.free = free
+        self.added = added
+        self.lowest = min(free) + added
+        self.highest = max(free) + added
+
+    def add(self, first: int, last: int, by: int) -> None:
+        """Add to the numbers of the times from `first` on, before `last`."""
+        free = self.free
+        for place in range(first, last):
+            free[place] += by
+        self.lowest = min(free) + self.added
+        self.highest = max(free) + self.added
+
+    def add_to_all(self, by: int) -> None:
+        self.added += by
+        self.lowest += by
+        self.highest += by
+
+
+class PythonProfile:
+    """The number of free hosts from each time on.
+
+    Args:
+        now: the first time.
+        free: the number of free hosts at that time.
+        endings: pairs of a time and the number of hosts that become free then, sorted by time.
+    """
+
+    def __init__(self, now: float, free: int, endings: Iterable[tuple[float, int]] = ()) -> None:
+        times, numbers = [now], [free]
+        for end, size in endings:
+            free += size
+            if end <= times[-1]:
+                numbers[-1] = free
+            elif end < math.inf:
+                times.append(end)
+                numbers.append(free)
+        half = _LARGEST // 2
+        self._blocks = [_Block(times[at : at + half], numbers[at : at + half], 0) for at in range(0, len(times), half)]
+        self._firsts = [block.times[0] for block in self._blocks]
+
+    def __iter__(self) -> Iterator[tuple[float, int]]:
+        """Pairs of a time and the number of free hosts from then on."""
+        for block in self._blocks:
+            yield from ((time, free + block.added) for time, free in zip(block.times, block.free, strict=True))
+
+    def advance(self, now: float) -> None:
+        """Forget the times before `now`."""
+        place = bisect_right(self._firsts, now) - 1
+        if place > 0:
+            del self._blocks[:place], self._firsts[:place]
+        block = self._blocks[0]
+        at = bisect_right(block.times, now) - 1
+        if at > 0:
+            del block.times[:at], block.free[:at]
+            block.lowest, block.highest = min(block.free) + block.added, max(block.free) + block.added
+        if block.times[0] < now:
+            block.times[0] = now
+        self._firsts[0] = block.times[0]
+
+    def change(self, begin: float, end: float, by: int) -> None:
+        """Add `by` to the number of free hosts from `begin`, which is not before the first time, to `end`."""
+        if end <= begin:
+            return
+        self._cut(begin)
+        if end < math.inf:
+            self._cut(end)
+        first = bisect_right(self._firsts, begin) - 1
+        last = bisect_left(self._firsts, end) - 1
+        blocks = self._blocks
+        start = bisect_left(blocks[first].times, begin)
+        stop = bisect_left(blocks[last].times, end)
+        if first == last:
+            blocks[first].add(start, stop, by)
+        else:
+            for number in range(first + 1, last):
+                blocks[number].add_to_all(by)
+            blocks[first].add(start, len(blocks[first].times), by)
+            blocks[last].add(0, stop, by)
+        self._heal(begin)
+        if end < math.inf:
+            self._heal(end)
+
+    def _cut(self, time: float) -> None:
+        """Add a time at which the number may change."""
+        number = bisect_right(self._firsts, time) - 1
+        block = self._blocks[number]
+        at = bisect_left(block.times, time)
+        if at < len(block.times) and block.times[at] == time:
+            return
+        block.times.insert(at, time)
+        block.free.insert(at, block.free[at - 1])
+        if len(block.times) > _LARGEST:
+            half = _LARGEST // 2
+            rest = _Block(block.times[half:], block.free[half:], block.added)
+            self._blocks[number] = _Block(block.times[:half], block.free[:half], block.added)
+            self._blocks.insert(number + 1, rest)
+            self._firsts.insert(number + 1, rest.times[0])
+
+    def _heal(self, time: float) -> None:
+        """Forget a time, unless it is the first one, if the number does not change any more at that time."""
+        number = bisect_right(self._firsts, time) - 1
+        block = self._blocks[number]
+        at = bisect_left(block.times, time)
+        if not (number or at):
+            return
+        last = block if at else self._blocks[number - 1]
+        if last.free[at - 1] + last.added != block.free[at] + block.added:
+            return
+        if len(block.times) == 1:
+            del self._blocks[number], self._firsts[number]
+            return
+        del block.times[at], block.free[at]
+        self._blocks[number] = _Block(block.times, block.free, block.added)
+        self._firsts[number] = block.times[0]
+
+    def earliest(self, size: int, seconds: float, before: float = math.inf) -> float:
+        """The first time from which on enough hosts are free for long enough, or until `before`; else infinity.
+
+        Args:
+            size: the number of hosts.
+            seconds: the number of seconds.
+            before: only times before this one count.
+        """
+        begin = -1.0  # since when enough are free
+        blocks = self._blocks
+        for number in range(len(blocks)):
+            block = blocks[number]
+            if block.lowest >= size:  # enough in all of it, mostly
+                if begin < 0:
+                    begin = block.times[0]
+                if begin >= before:
+                    return math.inf
+                if block.times[-1] - begin >= seconds or block.times[-1] >= before:
+                    return begin
+                continue
+            needed = size - block.added
+            times, free = block.times, block.free
+            if begin < 0 and block.highest < size:
+                if times[0] >= before:
+                    return math.inf
+                continue
+            for place in range(len(times)):
+                if free[place] >= needed:
+                    if begin < 0:
+                        begin = times[place]
+                        if begin >= before:
+                            return math.inf
+                elif begin >= 0:
+                    if times[place] - begin >= seconds or times[place] >= before:
+                        return begin
+                    begin = -1.0
+            if times[-1] >= before and begin < 0:
+                return math.inf
+        return begin if 0 <= begin < before else math.inf
+
+    def gaps(self, most: int) -> list[tuple[int, float]]:
+        """Pairs (hosts, seconds): how long hosts are free from the first time on. Few hosts for long come first."""
+        steps: list[tuple[int, float]] = []
+        now, left = self._firsts[0], most
+        for block in self._blocks:
+            if block.lowest >= left:
+                continue
+            for time, free in zip(block.times, block.free, strict=True):
+                if free + block.added < left:
+                    if time > now:
+                        steps.append((left, time - now))
+                    left = free + block.added
+                    if left <= 0:
+                        return steps[::-1]
+        steps.append((left, math.inf))
+        return steps[::-1]
+
+
+Profile = PythonProfile
+if not TYPE_CHECKING:
+    with suppress(ImportError):
+        from batprotocol.policies._profile import Profile  # noqa: F401
+
+
+# The future of each host: the amounts that will be free, given the expected ends of jobs, and reservations.
+
+
+Change = tuple[tuple[int, ...], float, float, bool]
+"""Hosts, from when to when something was changed on them, and whether it was given back."""
+
+_LOGGED: Final = 4096
+
+Found = tuple[float, list[int]]
+"""A time, and the hosts that have enough free from then on for long enough."""
+
+
+class Timeline:
+    """The future of all hosts.
+
+    Args:
+        capacity: what each host has, by its number.
+        now: the first time, in seconds.
+
+    Attributes:
+        changes: how often the future has changed.
+        notes: what was noted of each host. A note is gone when the future of its host changes.
+    """
+
+    def __init__(self, capacity: Mapping[int, Amount], now: float = 0.0) -> None:
+        self.changes = 0
+        self._log: deque[Change | None] = deque(maxlen=_LOGGED)
+        self._times: dict[int, list[float]] = {}
+        self._free: dict[int, list[Amount]] = {}
+        self.restart(capacity, now)
+
+    def restart(self, capacity: Mapping[int, Amount], now: float) -> None:
+        """Forget all that was taken: from a time on, each host has its whole capacity.
+
+        Args:
+            capacity: what each host has, by its number.
+            now: the first time, in seconds.
+        """
+        self._now = now
+        self._times = {host: [now] for host in capacity}
+        self._free = {host: [amount] for host, amount in capacity.items()}
+        self._until: dict[int, dict[Amount, float]] = {host: {} for host in capacity}  # known answers of `until`
+        self.notes: dict[int, tuple[float, list[tuple[float, int]]]] = {}
+        self._log.clear()
+        self.changes += 1
+        self._changed = dict.fromkeys(capacity, self.changes)
+
+    def restart_as(self, other: Timeline, now: float) -> None:
+        """Forget all that was taken but what is taken in another timeline of the same hosts.
+
+        Args:
+            other: the other one.
+            now: the first time, in seconds.
+        """
+        other.advance(now)
+        self.restart({}, now)
+        for host in other._times:
+            self.open(host, *other._following(host, now))
+
+    def open(self, host: int, times: list[float], free: list[Amount]) -> None:
+        """There is one more host.
+
+        Args:
+            host: its number.
+            times: the times from which on another amount is free on it.
+            free: these amounts.
+        """
+        self._times[host], self._free[host], self._until[host] = times, free, {}
+        self._changed[host] = self.changes
+
+    def close(self, hosts: Iterable[int]) -> None:
+        """These hosts are not there any more."""
+        for host in hosts:
+            del self._times[host], self._free[host], self._until[host], self._changed[host]
+            self.notes.pop(host, None)
+
+    def take(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
+        """An amount is taken of these hosts from one time to another one."""
+        self._change(hosts, begin, end, tuple(-each for each in amount), False)
+
+    def give_back(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
+        """An amount is free again on these hosts from one time to another one."""
+        self._change(hosts, begin, end, amount, True)
+
+    def advance(self, now: float) -> None:
+        """The past of a time does not matter any more. On each host, it is forgotten when something changes there."""
+        self._now = now
+
+    def _forget(self, host: int) -> tuple[list[float], list[Amount]]:
+        """The future of a host, without what was before the time of `advance`."""
+        times, free, now = self._times[host], self._free[host], self._now
+        if times[0] < now:
+            place = bisect_right(times, now) - 1
+            if place > 0:
+                del times[:place], free[:place]
+            times[0] = now
+        return times, free
+
+    def _change(self, hosts: Iterable[int], begin: float, end: float, by: Amount, is_more: bool) -> None:
+        if end <= begin:
+            return
+        hosts = tuple(hosts)
+        self.changes += 1
+        self._log.append((hosts, begin, end, is_more))
+        for host in hosts:
+            times, free = self._forget(host)
+            if end <= times[0]:
+                continue
+            self._changed[host] = self.changes
+            self._until[host].clear()
+            self.notes.pop(host, None)
+            first = self._cut(times, free, begin)
+            last = self._cut(times, free, end) if end < math.inf else len(times)
+            for place in range(first, last):
+                free[place] = added(free[place], by)
+            if last < len(times) and free[last] == free[last - 1]:
+                del times[last], free[last]
+            if first and free[first] == free[first - 1]:
+                del times[first], free[first]
+
+    @staticmethod
+    def _cut(times: list[float], free: list[Amount], time: float) -> int:
+        """The place of a time, which is added if it is not there; the first time stands for all before it."""
+        if time <= times[0]:
+            return 0
+        place = bisect_left(times, time)
+        if place == len(times) or times[place] != time:
+            times.insert(place, time)
+            free.insert(place, free[place - 1])
+        return place
+
+    def least(self, host: int, begin: float, end: float) -> Amount:
+        """The amount that is free on a host throughout an interval."""
+        times, free = self._times[host], self._free[host]
+        first = max(bisect_right(times, begin) - 1, 0)
+        last = max(bisect_left(times, end), first + 1)
+        amounts = free[first:last]
+        return amounts[0] if len(amounts) == 1 else tuple(map(min, zip(*amounts, strict=True)))
+
+    def since(self, changes: int) -> list[Change] | None:
+        """The changes since `changes` was their number; None if they are not known any more."""
+        count = self.changes - changes
+        if count > len(self._log):
+            return None
+        return [change for change in islice(reversed(self._log), count) if change is not None]
+
+    def undone(self, count: int) -> None:
+        """The last changes have left all as it was before."""
+        for place in range(-count, 0):
+            self._log[place] = None
+
+    def last_change(self, hosts: Iterable[int]) -> int:
+        """The number that `changes` was when one of these hosts changed last; 0 without hosts."""
+        return max(map(self._changed.__getitem__, hosts), default=0)
+
+    def changed_since(self, hosts: Iterable[int], changes: int) -> list[int]:
+        """Those of these hosts that have changed since `changes` was a number."""
+        changed = self._changed
+        return [host for host in hosts if changed[host] > changes]
+
+    def lasting(self, host: int, amount: Amount, now: float) -> float:
+        """How many seconds an amount stays free on a host from now on; 0 if it is not free now."""
+        return max(self.until(host, amount, now) - now, 0.0)
+
+    def until(self, host: int, amount: Amount, now: float) -> float:
+        """The time until which an amount stays free on a host from now on; `now` or earlier if it is not free now."""
+        known = self._until[host]
+        until = known.get(amount, -math.inf)
+        if until <= now:
+            times, free = self._times[host], self._free[host]
+            until = math.inf
+            for place in range(max(bisect_right(times, now) - 1, 0), len(times)):
+                if not fits(amount, free[place]):
+                    until = times[place]
+                    break
+            known[amount] = until
+        return until
+
+    def earliest(
+        self,
+        hosts: Iterable[int],
+        count: int,
+        amount: Amount,
+        seconds: float,
+        after: float,
+        choose: Callable[[Sequence[int], float], Sequence[int] | None] | None = None,
+        before: float = math.inf,
+        also: Iterable[float] = (),
+        may: Callable[[float], bool] | None = None,
+    ) -> Found:
+        """The first time from which on enough hosts have enough free for long enough.
+
+        Args:
+            hosts: the hosts that can be among them.
+            count: how many of them are needed.
+            amount: how much of each is needed.
+            seconds: for how long.
+            after: the first time that counts.
+            choose: chooses hosts among those that have room from a time on; None where they will not do. Without it,
+                any do.
+            before: times after this one do not count.
+            also: times at which it may choose some for other reasons than room.
+            may: whether it may choose some at a time, whatever has room; None: it may at any time.
+
+        Returns:
+            The time and the hosts with room; infinity and no hosts if there is no such time.
+        """
+        windows: list[tuple[float, float, int]] = []
+        for host in hosts:
+            self._add_windows(windows, host, amount, seconds, after, before)
+        windows.sort()
+        open_ones: list[tuple[float, int]] = []  # the last time to start, and the host
+        place = 0
+        others = sorted((each for each in also if after < each <= before), reverse=True)
+        while place < len(windows) or others:
+            time = windows[place][0] if place < len(windows) else math.inf
+            while others and others[-1] <= time:
+                time = others.pop()
+            while place < len(windows) and windows[place][0] == time:
+                heappush(open_ones, windows[place][1:])
+                place += 1
+            while open_ones and open_ones[0][0] < time:
+                heappop(open_ones)
+            if len(open_ones) >= count and (may is None or may(time)):
+                found = sorted(host for _, host in open_ones)
+                if choose is None or choose(found, time) is not None:
+                    return time, found
+        return math.inf, []
+
+    def following(self, host: int, now: float) -> Iterator[tuple[float, Amount]]:
+        """The times from which on another amount is free on a host, with the amount; the first one holds now."""
+        return zip(*self._following(host, now))  # noqa: B905 - asked often, and they are as long
+
+    def _following(self, host: int, now: float) -> tuple[list[float], list[Amount]]:
+        times, free = self._times[host], self._free[host]
+        first = max(bisect_right(times, now) - 1, 0)
+        return times[first:], free[first:]
+
+    def moments(self) -> Iterator[tuple[int, float, Amount]]:
+        """Each host, each time from which on another amount is free on it, and the amount; host by host, in order."""
+        for host in self._times:
+            for time, free in zip(*self._forget(host), strict=True):
+                yield host, time, free
+
+    def opens(self, host: int, amount: Amount, seconds: float, after: float, before: float) -> bool:
+        """Whether an amount is free on a host for long enough from a time on that is earlier than `before`."""
+        windows: list[tuple[float, float, int]] = []
+        self._add_windows(windows, host, amount, seconds, after, before)
+        return bool(windows) and windows[0][0] < before
+
+    def is_open(self, host: int, amount: Amount, seconds: float, time: float) -> bool:
+        """Whether an amount is free on a host for long enough from a time on."""
+        windows: list[tuple[float, float, int]] = []
+        self._add_windows(windows, host, amount, seconds, time, time)
+        return bool(windows) and windows[0][0] <= time
+
+    def fits_before(self, host: int, amount: Amount, time: float) -> bool:
+        """Whether an amount is free on a host just before a time."""
+        return fits(amount, self._free[host][max(bisect_left(self._times[host], time) - 1, 0)])
+
+    def _add_windows(
+        self,
+        windows: list[tuple[float, float, int]],
+        host: int,
+        amount: Amount,
+        seconds: float,
+        after: float,
+        before: float,
+    ) -> None:
+        """Add the intervals in which a job can start on a host: its first and last time to start."""
+        times, free = self._times[host], self._free[host]
+        begin = -1.0
+        for place in range(max(bisect_right(times, after) - 1, 0), len(times)):
+            time = times[place]
+            if begin < 0 and time > before:
+                return
+            if all(map(le, amount, free[place])):  # as `fits` does: here, most of the time is spent
+                if begin < 0:
+                    begin = max(time, after)
+                elif time - seconds > before:  # however long it lasts
+                    break
+            elif begin >= 0:
+                if time - begin >= seconds:
+                    windows.append((begin, time - seconds, host))
+                begin = -1.0
+        if begin >= 0:
+            windows.append((begin, math.inf, host))

@@ -1,0 +1,334 @@
+"""Limits of users, accounts, qualities of service, arrays and the site: what their jobs have, and may have."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+from batprotocol.policies.fair_share import (
+    Association,
+    age_factor,
+    billing,
+    classic_factors,
+    decay,
+    fair_tree_factors,
+    relative_factor,
+    size_factor,
+)
+from batprotocol.policies.jobs import Entry, SiteJob, SiteRunning
+from batprotocol.policies.site.rules import ANY, Limits, Priority, SiteRules
+from batprotocol.workloads.requests.offers import Offer, needs_of
+
+_NONE: Final = Limits()
+Scope = tuple[str, object]
+
+
+class Usage:
+    """The amounts that jobs have, for each scope that has limits.
+
+    Args:
+        rules: the limits.
+    """
+
+    def __init__(self, rules: SiteRules) -> None:
+        self._rules = rules
+        self._running: dict[Scope, list[int]] = defaultdict(_nothing)
+        self._waiting: dict[Scope, int] = defaultdict(int)
+
+    def _scopes(self, job: SiteJob) -> Iterator[tuple[Scope, Limits]]:
+        """The scopes that a job belongs to and that may have limits."""
+        rules, request = self._rules, job.request
+        user, account, qos = request.user, request.account, request.qos
+        if rules.limits is not _NONE:
+            yield ("all jobs", ""), rules.limits
+        if rules.per_user is not _NONE:
+            yield ("user", user), rules.per_user
+        name = account
+        while name is not None and name in rules.accounts:
+            found = rules.accounts[name]
+            yield ("account", name), found.limits
+            if name == account:
+                yield (f"account {name}, user", user), found.per_user
+            name = found.parent
+        if qos is not None and qos in rules.qos:
+            quality = rules.qos[qos]
+            yield ("QOS", qos), quality.limits
+            yield (f"QOS {qos}, user", user), quality.per_user
+            yield (f"QOS {qos}, account", account), quality.per_account
+        if request.array is not None:
+            yield ("array", job.array), Limits(running=request.array.limit)
+
+    def refusal(self, job: SiteJob) -> str | None:
+        """Why a job can never run, or cannot wait now, as the end of a sentence; None if it can."""
+        for (kind, name), limits in self._scopes(job):
+            scope = f"{kind} {name}".strip()
+            for number, what in enumerate(("running", "hosts", "cores", "gpus")):
+                most = getattr(limits, what)
+                asked = _amounts(job, job.cores)[number]
+                if most is not None and asked > most:
+                    noun = "jobs" if what == "running" else "GPUs" if what == "gpus" else what
+                    return f"it asks for {asked} {noun}, and {scope} can have {most}"
+            if limits.waiting is not None and self._waiting[kind, name] >= limits.waiting:
+                return f"{limits.waiting} jobs of {scope} wait already"
+        return None
+
+    def most_cores(self, job: SiteJob) -> tuple[float, str]:
+        """The most cores that a job can have, and who can have them; infinity if they are not limited."""
+        found = ((scope, limits.cores) for scope, limits in self._scopes(job))
+        return min(
+            ((float(cores), f"{kind} {name}".strip()) for (kind, name), cores in found if cores is not None),
+            default=(math.inf, ""),
+        )
+
+    def blocked(self, entry: Entry) -> bool:
+        """Whether limits keep a job from starting in a partition now, on whichever hosts it gets."""
+        job = entry.job
+        for scope, limits in self._scopes(job):
+            used = self._running[scope]
+            most = limits.running, limits.hosts, limits.cores, limits.gpus
+            for has, more, limit in zip(used, _amounts(job, entry.cores), most, strict=True):
+                if limit is not None and has + more > limit:
+                    return True
+        return False
+
+    def waits(self, job: SiteJob, change: int) -> None:
+        """A job waits (1), or waits no longer (-1)."""
+        for scope, _ in self._scopes(job):
+            self._waiting[scope] += change
+
+    def runs(self, running: SiteRunning, change: int) -> None:
+        """A job runs (1), or runs no longer (-1)."""
+        job = running.entry.job
+        for scope, _ in self._scopes(job):
+            used = self._running[scope]
+            for place, more in enumerate(_amounts(job, running.cores)):
+                used[place] += change * more
+
+
+def _amounts(job: SiteJob, cores: int) -> tuple[int, int, int, int]:
+    return 1, job.size, cores, job.gpus
+
+
+def _nothing() -> list[int]:
+    """Jobs, hosts, cores and GPUs; a function with a name, so that a site can be pickled."""
+    return [0, 0, 0, 0]
+
+
+# The priorities of waiting jobs by the rules of a site: their static factors, and the fair share of users now.
+
+
+_MEBIBYTE = 2**20
+
+
+class Priorities:
+    """The priorities of jobs.
+
+    Args:
+        rules: the accounts, partitions and qualities of service.
+        priority: the weights.
+        offers: what each host offers, by its number.
+        members: the hosts of each partition, by its name.
+        now: the time, in seconds.
+
+    Attributes:
+        root: the tree of accounts and users, with shares and usage.
+    """
+
+    def __init__(
+        self,
+        rules: SiteRules,
+        priority: Priority,
+        offers: Mapping[int, Offer],
+        members: Callable[[str], frozenset[int]],
+        now: float,
+    ) -> None:
+        self._rules, self._priority, self._offers, self._members = rules, priority, offers, members
+        self._half_life = priority.decay_half_life if priority.decay_half_life < math.inf else 0.0
+        self._hosts, self._cores = len(offers), sum(offer.cores for offer in offers.values())
+        self._most_of_partitions = max([each.priority for each in rules.partitions.values()] or [ANY.priority])
+        self._most_of_qos = max([each.priority for each in rules.qos.values()] or [0.0])
+        self._totals: dict[str, dict[str, float]] = {}
+        self.root = Association("")
+        self._all = [self.root]
+        self._accounts: dict[str, Association] = {}
+        self._users: dict[tuple[str | None, str], Association] = {}
+        self._homes: dict[str, str] = {}
+        for name in rules.accounts:
+            self._account(name)
+        self._counts: dict[Association, int] = defaultdict(int)
+        self._charges: dict[str, float] = {}
+        self._now = self._computed = now
+        self._factors: dict[Association | None, float] = {}
+        self._changed = False
+
+    def _account(self, name: str) -> Association:
+        found = self._accounts.get(name)
+        if found is None:
+            account = self._rules.accounts[name]
+            above = self.root if account.parent is None else self._account(account.parent)
+            found = self._accounts[name] = self._added(Association(name, account.shares, above))
+            for user, shares in account.users.items():
+                self._homes.setdefault(user, name)
+                self._users[name, user] = self._added(Association(user, shares, found, is_user=True))
+        return found
+
+    def _added(self, association: Association) -> Association:
+        self._all.append(association)
+        return association
+
+    def share_of(self, job: SiteJob) -> Association:
+        """The association that a job is charged to: its user in its account.
+
+        A job that names no account is charged to the first account that lists its user, or else right below the root.
+        """
+        request = job.request
+        user = "" if request.user is None else str(request.user)
+        account = self._homes.get(user) if request.account is None else request.account
+        above = self.root if account is None else self._accounts.get(account, self.root)
+        place = (None if above is self.root else account), user
+        found = self._users.get(place)
+        if found is None:
+            found = self._users[place] = self._added(Association(user, 1.0, above, is_user=True))
+            self._factors.clear()  # the shares of its siblings are smaller now
+        return found
+
+    # The parts of a priority
+
+    @property
+    def weight_age(self) -> float:
+        """The weight of the age; 0 if the age never counts."""
+        return self._priority.weight_age if self.max_age < math.inf else 0.0
+
+    @property
+    def max_age(self) -> float:
+        """The waiting time in seconds from which on the age does not grow any more."""
+        return self._priority.max_age
+
+    def static(self, entry: Entry) -> float:
+        """The parts of an entry's priority that do not change while it waits: size, partition, QOS, TRES, nice."""
+        priority, job, rules = self._priority, entry.job, self._rules
+        size = job.size / self._hosts
+        minutes = None
+        if priority.small_relative_to_time:
+            limit = rules.partitions.get(entry.partition, ANY).max_time if job.walltime == math.inf else job.walltime
+            minutes = math.ceil(limit / 60) if limit < math.inf else math.inf
+        qos = None if job.request.qos is None else rules.qos.get(job.request.qos)
+        found = (
+            priority.weight_job_size
+            * size_factor(size, job.cores / self._cores, favor_small=priority.favor_small, minutes=minutes)
+            + priority.weight_partition
+            * relative_factor(rules.partitions.get(entry.partition, ANY).priority, self._most_of_partitions)
+            + priority.weight_qos * relative_factor(qos.priority if qos else 0.0, self._most_of_qos)
+        )
+        if priority.weight_tres:
+            totals, asked = self._totals_of(entry.partition), self._asked(job)
+            for name, weight in priority.weight_tres.items():
+                if totals.get(name):
+                    found += weight * min(asked.get(name, 0.0) / totals[name], 1.0)
+        return found - job.request.nice
+
+    def fair_shares(self) -> Mapping[Association | None, float]:
+        """The weighted fair-share factors of all users, as computed last; None has 0."""
+        if not self._factors:
+            priority, weight = self._priority, self._priority.weight_fairshare
+            if not weight:
+                factors = dict.fromkeys(self._all, 0.0)
+            elif priority.fair_tree:
+                factors = fair_tree_factors(self.root)
+            else:
+                factors = classic_factors(self.root, priority.fair_share_dampening_factor)
+            self._factors = {each: weight * factor for each, factor in factors.items()} | {None: 0.0}
+        return self._factors
+
+    def priority(self, entry: Entry, now: float) -> float:
+        """The priority of an entry. A `priority` that an administrator set takes the place of the sum."""
+        job = entry.job
+        if job.request.priority is not None:
+            return job.request.priority
+        age = self.weight_age * age_factor(now - job.eligible, self.max_age)
+        return self.static(entry) + age + self.fair_shares()[self.share_of(job)]
+
+    # Usage
+
+    def refresh(self, now: float) -> None:
+        """Let time pass. The fair share is computed anew if usage has changed, and the last one is old enough."""
+        self._pass(now)
+        if self._changed and now - self._computed >= self._priority.calc_period:
+            if self._priority.weight_fairshare:
+                self._factors.clear()
+            self._computed, self._changed = now, False
+
+    def _pass(self, now: float) -> None:
+        if now > self._now:
+            if self.root.rate:
+                self._changed = True
+            if self.root.rate or self.root.usage:
+                decay(self._all, now - self._now, self._half_life)
+            self._now = now
+
+    def started(self, running: SiteRunning, now: float) -> None:
+        """A job runs: it is charged from now on."""
+        job = running.entry.job
+        qos = None if job.request.qos is None else self._rules.qos.get(job.request.qos)
+        factor = 1.0 if qos is None else qos.usage_factor
+        weights = self._rules.partitions.get(running.entry.partition, ANY).tres_billing_weights
+        weights = self._priority.tres_billing_weights if weights is None else weights
+        charge = factor * billing(self._taken(running), weights, takes_max=self._priority.max_tres)
+        self._charges[job.id] = charge
+        self._charge(job, charge, 1, now)
+
+    def ended(self, running: SiteRunning, now: float) -> None:
+        """A job runs no longer."""
+        charge = self._charges.pop(running.entry.job.id, None)
+        if charge is not None:
+            self._charge(running.entry.job, -charge, -1, now)
+
+    def _charge(self, job: SiteJob, change: float, count: int, now: float) -> None:
+        self._pass(now)
+        for each in self.share_of(job).path():
+            self._counts[each] += count
+            each.rate = each.rate + change if self._counts[each] else 0.0  # without a rest of rounding
+
+    # Amounts
+
+    def _asked(self, job: SiteJob) -> dict[str, float]:
+        """The amounts that a job asks for, of all hosts together."""
+        needs = needs_of(job.request, job.size)
+        amounts = {"cpu": float(job.cores), "node": float(job.size), "mem": job.size * needs.memory / _MEBIBYTE}
+        _add_gres(amounts, needs.gres, job.size)
+        return amounts
+
+    def _taken(self, running: SiteRunning) -> dict[str, float]:
+        """The amounts that a job takes.
+
+        Of hosts that it has for itself, a job takes everything. If it asks for memory, it takes only that memory.
+        """
+        job, amount = running.entry.job, running.entry.kind.amount
+        amounts = self._asked(job)
+        if amount[1]:
+            amounts["cpu"] = float(amount[1] * len(running.members))
+            return amounts
+        everything = self._sum(running.members)
+        return everything | {"mem": amounts["mem"]} if amounts["mem"] else everything
+
+    def _totals_of(self, partition: str) -> dict[str, float]:
+        if partition not in self._totals:
+            self._totals[partition] = self._sum(self._members(partition))
+        return self._totals[partition]
+
+    def _sum(self, hosts: Collection[int]) -> dict[str, float]:
+        amounts = {"cpu": 0.0, "mem": 0.0, "node": float(len(hosts))}
+        for host in hosts:
+            offer = self._offers[host]
+            amounts["cpu"] += offer.cores
+            amounts["mem"] += (offer.memory or 0) / _MEBIBYTE
+            _add_gres(amounts, offer.gres, 1)
+        return amounts
+
+
+def _add_gres(amounts: dict[str, float], gres: Iterable[tuple[str, str | None, int]], times: int) -> None:
+    for name, type, number in gres:
+        for key in (f"gres/{name}", f"gres/{name}:{type}") if type else (f"gres/{name}",):
+            amounts[key] = amounts.get(key, 0.0) + times * number

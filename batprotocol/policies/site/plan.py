@@ -1,0 +1,289 @@
+"""The kinds of backfilling as settings of one plan. This module must not know how it is made."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+
+from batprotocol.policies.backfilling import Settings
+from batprotocol.policies.jobs import Entry, Kind, Ranked
+from batprotocol.policies.site.reservations import Reserving, Start
+from batprotocol.policies.site.state import SiteState
+
+# The entries of one kind while a plan goes through them. This module must not know what a plan is.
+
+
+class Line:
+    """The entries of a kind, in order, while they are looked at for backfilling: an iterator of those that come next.
+
+    Attributes:
+        kind: the kind.
+        passed: those that could not start since the last start.
+    """
+
+    __slots__ = ("_after", "_again", "_rest", "kind", "passed")
+
+    def __init__(self, kind: Kind, rest: Iterator[Ranked]) -> None:
+        self.kind = kind
+        self.passed: list[Ranked] = []
+        self._rest = rest
+        self._again: list[Ranked] = []  # those that come before the rest, the next one at the end
+        self._after: Ranked | None = None
+
+    def __iter__(self) -> Iterator[Ranked]:
+        again, after = self._again, self._after
+        while again:
+            yield again.pop()
+        for ranked in self._rest:
+            if after is None or ranked > after:
+                yield ranked
+                after = None
+
+    def resume(self, after: Ranked, following: Ranked | None) -> None:
+        """After a start, the entries come again that are later in the order.
+
+        Args:
+            after: the entry that has started.
+            following: the entry that was to come next; None: there is none.
+        """
+        if following is not None:
+            self._again.append(following)
+        passed = [ranked for ranked in self.passed if ranked > after]
+        self._again = [ranked for ranked in self._again if ranked > after] + passed[::-1]
+        self._after = after
+        self.passed = []
+
+    def put_back(self, ranked: Ranked) -> None:
+        """An entry that came comes once more."""
+        self._again.append(ranked)
+
+
+# Which jobs of a site start now, and where: reservations for the first jobs, and backfilling around them.
+
+
+Asked = Callable[[Entry], bool]
+"""A question about an entry."""
+
+
+class Planner(Reserving):
+    """Chooses what starts.
+
+    Args:
+        settings: the kind of backfilling.
+        site: the state of the site.
+    """
+
+    def __init__(self, settings: Settings, site: SiteState) -> None:
+        super().__init__(settings, site)
+        self._planned = -math.inf  # the time of the last plan
+        self.claim: Asked | None = None
+        """Asks whether running jobs give way to an entry that cannot start; None: none ever do."""
+
+    def is_due(self) -> bool:
+        """Whether the time of a reservation has come since the last plan, or may come earlier by what that gave up."""
+        now = self._state.now + self._state.resolution / 2
+        heads, late = self.heads.values(), bool(self._late)
+        return any(self._planned < head.start <= now or (late and self._may_move_forward(head)) for head in heads)
+
+    # The plan
+
+    def is_allowed(self, entry: Entry) -> bool:
+        """Whether limits let an entry start now."""
+        return not self._site.usage.blocked(entry)
+
+    def starting(self) -> Iterator[Start]:
+        """The entries that start now. Each has started before the next one is asked for.
+
+        If jobs join the queue meanwhile, because they waited for one that starts, the plan begins anew.
+        """
+        self._timeline.advance(self._state.now)
+        if self.bare is not None:
+            self.bare.advance(self._state.now)
+        self._planned = self._state.now + self._state.resolution / 2
+        self._late = set()
+        joined = -1
+        while joined != self._queue.joined:
+            joined = self._queue.joined
+            yield from self._in_turn()
+            if self.settings.backfills and joined == self._queue.joined:
+                yield from self._backfilled()
+        self._freed = self._late.copy()
+
+    def _in_turn(self) -> Iterator[Start]:
+        depth, queue, joined = self.settings.depth, self._queue, self._queue.joined
+        reservations: dict[str, int] = defaultdict(int)
+        closed: set[str] = set()
+        shut: frozenset[int] = frozenset()
+        seen: set[int] = set()
+        last = self._last()
+        for entry in queue.in_order():
+            if queue.joined != joined:
+                return
+            if len(closed) >= len(queue.places) and seen.issuperset(self._fixed):
+                break
+            place = entry.place
+            if entry.job.id not in queue.jobs or (place in closed and entry.number not in self._fixed):
+                continue
+            seen.add(entry.number)
+            if not self.is_allowed(entry):
+                self._give_up(entry)
+                continue
+            waits = entry.number in self.heads and not self._may_move_forward(entry)
+            if not waits and self.claim is None and queue.precedence(entry) >= last and self._stays(entry):
+                self._freed.update(entry.reserved)  # as if it had been made anew
+                self.heads[entry.number] = self.heads.pop(entry.number)
+                waits, last = True, queue.precedence(entry)
+            before, reserved = entry.start, entry.reserved
+            is_fixed = entry.number in self._fixed and self.is_clear(entry, reserved)
+            hosts, changes = None, self._timeline.changes
+            if not waits:
+                self._release(entry)
+                hosts = self._now(entry, shut)
+                if hosts is None and self._queue.precedence(entry) < last:
+                    last = self._step_back(entry)
+                    hosts = self._now(entry, shut)
+                is_over = hosts is None and before <= self._planned and not is_fixed
+                if is_over and self._let_wait(entry, reserved, seen):
+                    last = self._last()
+                    hosts = self._now(entry, shut)
+            if hosts is None and is_fixed and self._may_start(entry, reserved):
+                hosts = reserved  # they are free now, later than the reservations behind it expect
+            if hosts is not None:
+                yield entry, hosts
+                if is_fixed:
+                    self._displace(entry, hosts)
+                continue
+            if is_fixed:  # jobs are on their way out
+                self.claimed(entry, reserved, self._state.now)
+                self._displace(entry, reserved)
+                continue
+            if self.claim is not None and not self._has_claim(entry) and self.claim(entry):
+                self._displace(entry, entry.reserved)
+                continue
+            if not depth:
+                closed.add(place)
+                self._wait_for(entry)
+                if not self.settings.backfills:
+                    shut |= self._site.hosts_of(place) if entry.lane is None else entry.lane.members
+                continue
+            if not waits and not any(other.number in self.heads for other in entry.job.entries):
+                if self._make_room(place, seen, depth):  # it may start in the place of a job that was first before
+                    hosts = self._now(entry, shut)
+                    if hosts is not None:
+                        yield entry, hosts
+                        continue
+                late = max(before, self._state.now)
+                if self.settings.once and before < math.inf and self.is_clear(entry, reserved, late - self._state.now):
+                    self._put(entry, late, reserved)
+                elif not self._reserve(entry, before) and before < math.inf:
+                    self._reserve(entry)
+                if (entry.start, entry.reserved) == (before, reserved) and self._timeline.changes == changes + 2:
+                    self._timeline.undone(2)
+                last = max(last, self._queue.precedence(entry))
+            reservations[place] += 1
+            if reservations[place] >= depth:
+                closed.add(place)
+        if depth < math.inf:
+            for entry in [entry for entry in self.heads.values() if entry.number not in seen]:
+                self._give_up(entry)
+
+    def _has_claim(self, entry: Entry) -> bool:
+        """Whether jobs give way to the same job, perhaps in another partition."""
+        return bool(self._fixed) and any(other.number in self._fixed for other in entry.job.entries)
+
+    # Backfilling
+
+    def _backfilled(self) -> Iterator[Start]:
+        """The entries that start before their turn, the first of them first.
+
+        Within a plan, free amounts only become less, so an entry that does not fit is not tried again.
+        """
+        order, queue, joined = self.settings.order, self._queue, self._queue.joined
+        waiting: list[tuple[Ranked, int, Line]] = []
+        lines = [Line(kind, queue.ranked(kind, order)) for kind in queue.kinds if kind.entries and kind.fitting]
+        for number, line in enumerate(lines):
+            self._push(waiting, number, line)
+        while waiting:
+            ranked, number, line = heappop(waiting)
+            entry = ranked[2]
+            if entry.job.id in queue.jobs and entry.number not in self.heads and self.is_allowed(entry):
+                hosts = self._now(entry) if self._may_fit(entry) else None
+                if hosts is None and entry.job.size <= self._movable(entry.kind):
+                    hosts = self._beside_moved(entry)
+                if hosts is not None and self._spares(entry, hosts):
+                    before = self._released
+                    for other in entry.job.entries:
+                        self._release(other)
+                    yield entry, hosts
+                    has_more = self._look_again()
+                    has_more |= before != self._released or self._has_moved
+                    self._has_moved = False
+                    if queue.joined != joined:
+                        return
+                    self._go_on(waiting, lines, ranked if has_more else None)
+                    if not has_more:
+                        self._push(waiting, number, line)
+                    continue
+            self._push(waiting, number, line)
+
+    def _go_on(self, waiting: list[tuple[Ranked, int, Line]], lines: list[Line], again: Ranked | None) -> None:
+        """After a start, go on to the next entry of each line that may start.
+
+        Args:
+            waiting: the next entries.
+            lines: all lines.
+            again: the entry that has started, if those behind it that did not fit before may fit now, as reservations
+                are elsewhere. None: there is only less room than before.
+        """
+        kept = waiting.copy()
+        waiting.clear()
+        if again is not None:
+            following = {place: first for first, place, _ in kept}
+            for place, line in enumerate(lines):
+                line.resume(again, following.get(place))
+                self._push(waiting, place, line)
+            return
+        for ranked, place, line in kept:
+            line.put_back(ranked)
+            self._push(waiting, place, line)
+
+    def _push(self, waiting: list[tuple[Ranked, int, Line]], number: int, line: Line) -> None:
+        """Add the next entry of a line that may start, as things are. Most do not, so little is done for each."""
+        kind, gaps = line.kind, self._gaps
+        room = len(kind.fitting)
+        shortest_of = gaps.shortest(kind)
+        if not shortest_of or shortest_of[0][0] > room:
+            return
+        ends, now = gaps.ends(kind, self._state.now), self._state.now
+        slack = 0.0 if self.settings.strict else self._state.resolution / 2
+        movable = self._movable(kind)
+        for size, shortest in shortest_of:
+            if size > room:
+                return
+            if size <= movable or ends[size - 1] - now >= shortest - slack:
+                break
+        else:
+            return
+        passed = line.passed.append
+        for ranked in line:
+            entry = ranked[2]
+            size = entry.job.size
+            if size <= movable or (size <= room and ends[size - 1] - now >= entry.expected - slack):
+                heappush(waiting, (ranked, number, line))
+                return
+            passed(ranked)
+
+    def _may_fit(self, entry: Entry) -> bool:
+        """Whether enough hosts stay free for as long as an entry needs them, one by one."""
+        ends, size = self._gaps.ends(entry.kind, self._state.now), entry.job.size
+        return len(ends) >= size and ends[size - 1] - self._state.now >= self._needed(entry)
+
+    def _spares(self, entry: Entry, hosts: list[int]) -> bool:
+        """Where no job may last beyond a reservation: whether an entry does not."""
+        if self.settings.spare:
+            return True
+        end = self._state.now + self._needed(entry)
+        taken = set(hosts)
+        return all(end <= head.start for head in self.heads.values() if taken & head.kind.hosts)

@@ -1,0 +1,700 @@
+"""The meaning of changes around reservations for them: whether one that was made anew would be where it is.
+
+This module must not know the order of jobs, nor move reservations.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from batprotocol.policies.availability import Amount, Found, Sieve, Timeline, added, fits, reduced
+from batprotocol.policies.backfilling import Settings
+from batprotocol.policies.driver import Actions, Plan
+from batprotocol.policies.jobs import Entry, Kind, SiteJob, SiteRunning
+from batprotocol.policies.site.sleeping import Sleeping
+from batprotocol.policies.site.state import SiteState
+
+Kept: TypeAlias = "tuple[Entry, float, list[int], dict[int, Amount]]"
+"""A reservation as it was: the entry, its time, its hosts, and those where it could be."""
+
+
+def is_possible(kept: list[Kept], chosen: list[int], harmed: Mapping[int, int]) -> bool:
+    """Whether enough hosts remain for each reservation, as far as a count shows.
+
+    Args:
+        kept: the reservations as they were.
+        chosen: the hosts that another entry is to have.
+        harmed: the hosts on which a reservation cannot be beside that entry.
+    """
+    lost = sum(host in harmed for host in chosen)
+    return len(kept) > 1 or lost <= len(kept[0][3]) - kept[0][0].job.size
+
+
+def is_short(head: Entry, timeline: Timeline, hosts: set[int]) -> bool:
+    """Whether more is taken of some of these hosts than they have, while a job with a reservation runs on them."""
+    end = head.start + head.expected
+    return any(min(timeline.least(host, head.start, end)) < 0 for host in hosts.intersection(head.reserved))
+
+
+def look_around(head: Entry, timeline: Timeline, since: int) -> tuple[bool, bool]:
+    """Note anew what is free where a reservation could be.
+
+    Args:
+        head: the entry that has the reservation.
+        timeline: what will be free.
+        since: the changes of the timeline when that was noted before.
+
+    Returns:
+        Whether something may be another one, and whether more is free somewhere.
+    """
+    amount, end, own, could = head.kind.amount, head.start + head.expected, set(head.reserved), head.could
+    has_more = False
+    changed = timeline.changed_since(could, since)
+    for host in changed:
+        free = timeline.least(host, head.start, end)
+        if host in own:
+            free = added(free, amount)
+        has_more |= not fits(free, could[host])
+        if fits(amount, free):
+            could[host] = free
+        else:
+            del could[host]
+    return bool(changed), has_more
+
+
+def stays(entry: Entry, timeline: Timeline, since: int, now: float, seconds: float) -> bool:
+    """Whether a reservation has the first time and the first hosts that it can have, as when it was made.
+
+    Of the changes since then, only an amount that was given back can bring it forward, or to hosts with smaller
+    numbers: on hosts that would be free for the job earlier, even if its time there ends behind the start of the
+    reservation. Amounts that were taken elsewhere do not matter. The hosts where it could be are kept up to date.
+
+    Args:
+        entry: the entry. It gets the hosts with the smallest numbers, whatever is free there.
+        timeline: what will be free, with the reservation.
+        since: the changes of the timeline when the reservation was made.
+        now: the time. The reservation begins later.
+        seconds: for how long the entry needs hosts.
+    """
+    start, end, kind = entry.start, entry.start + entry.expected, entry.kind
+    changes = timeline.since(since)
+    if changes is None:
+        return False
+    gained: set[int] = set()
+    touched: set[int] = set()
+    for hosts, begin, until, is_more in changes:
+        if begin >= end or until <= now:
+            continue
+        if is_more:
+            gained.update(hosts)
+        if until > start:
+            touched.update(hosts)
+    amount, own, could = kind.amount, entry.reserved, entry.could
+    for host in gained & kind.hosts:
+        if host in own and timeline.fits_before(host, amount, start):
+            return False
+        if timeline.opens(host, amount, seconds, now, start):
+            return False
+    last = own[-1]
+    for host in (touched & kind.hosts).difference(own):
+        if not timeline.is_open(host, amount, seconds, start):
+            could.pop(host, None)
+        elif host not in could:
+            if host < last:
+                return False
+            could[host] = timeline.least(host, start, end)
+    return True
+
+
+# The space for the jobs of a kind beside reservations, kept for as long as nothing of it changes.
+
+
+class Gaps:
+    """The space for each kind of jobs.
+
+    Args:
+        timeline: what will be free.
+        heads: the entries that have a reservation.
+        sieve: which kinds an amount suffices for.
+
+    Attributes:
+        moved: how often reservations have changed. Whoever changes some counts.
+    """
+
+    def __init__(self, timeline: Timeline, heads: Mapping[int, Entry], sieve: Sieve) -> None:
+        self._timeline, self._heads, self._sieve = timeline, heads, sieve
+        self._beside: dict[int, int] = {}  # for each host, the bits of the kinds that can be there beside the only head
+        self._looked = 0, 0
+        self._count = 0
+        self._known: dict[Kind, tuple[int, int, list[float]]] = {}  # with the changes that it is of
+        self._harmed: dict[Kind, tuple[int, int, dict[int, int]]] = {}
+        self._shortest: dict[Kind, tuple[int, int, list[tuple[int, float]]]] = {}
+        self.moved = 0
+
+    def ends(self, kind: Kind, now: float) -> list[float]:
+        """Until when each of the hosts with enough free for a kind has it, the last time first; `now`: not even now."""
+        timeline = self._timeline
+        known = self._known.get(kind)
+        if known is not None:
+            fitted, changes, ends = known
+            is_valid = fitted == kind.fitted and (not ends or ends[-1] > now)
+            if is_valid and (changes == timeline.changes or changes >= timeline.last_change(kind.fitting)):
+                return ends
+        ends = self._ends(kind, now)
+        self._known[kind] = kind.fitted, timeline.changes, ends
+        return ends
+
+    def _ends(self, kind: Kind, now: float) -> list[float]:
+        notes, bit = self._timeline.notes, kind.bit
+        if self._count != self._sieve.count:
+            self._count = self._sieve.count
+            notes.clear()
+        ends = []
+        for host in kind.fitting:
+            note = notes.get(host)
+            if note is None or note[0] <= now:
+                note = notes[host] = self._steps(host, now)
+            for time, lasting in note[1]:
+                if not lasting & bit:
+                    ends.append(max(time, now))
+                    break
+        ends.sort(reverse=True)
+        return [math.inf] * (len(kind.fitting) - len(ends)) + ends
+
+    def _steps(self, host: int, now: float) -> tuple[float, list[tuple[float, int]]]:
+        """When the answer ends, and the times at which kinds lose their space on a host, with the bits of the rest."""
+        steps: list[tuple[float, int]] = []
+        passing, valid = -1, math.inf
+        for time, free in self._timeline.following(host, now):
+            if steps and valid == math.inf:
+                valid = time
+            lasting = passing & self._sieve.passing(free)
+            if lasting != passing:
+                passing = lasting
+                steps.append((time, passing))
+                if not passing and valid < math.inf:
+                    break
+        return valid, steps
+
+    def shortest(self, kind: Kind) -> list[tuple[int, float]]:
+        """For each size of the jobs of a kind, the smallest first, for how many seconds the shortest one runs."""
+        entries = kind.entries
+        count, last = len(entries), kind.added
+        known = self._shortest.get(kind)
+        if known is not None and known[0] == count and known[1] == last:
+            return known[2]
+        shortest: dict[int, float] = {}
+        for entry in entries.values():
+            size = entry.job.size
+            if entry.expected < shortest.get(size, math.inf) or size not in shortest:
+                shortest[size] = entry.expected
+        sizes = sorted(shortest.items())
+        self._shortest[kind] = count, last, sizes
+        return sizes
+
+    def expectations_changed(self) -> None:
+        """Jobs are expected to run for longer or shorter than before."""
+        self._shortest.clear()
+
+    def movable(self, kind: Kind) -> int:
+        """The most hosts of a job of a kind beside which reservations may have hosts enough, if they move.
+
+        Where there is one reservation, that is exact.
+        """
+        heads, most = self._heads, len(kind.fitting)
+        if len(heads) != 1:
+            return most if heads else 0
+        (head,) = heads.values()
+        spare = len(head.could) - head.job.size
+        if most <= spare:
+            return most
+        sieve, beside, bit, harmed = self._sieve, self._beside, kind.bit, 0
+        if self._looked != (self.moved, sieve.count):
+            self._looked = self.moved, sieve.count
+            beside.clear()
+        for host in kind.fitting:
+            can_be = beside.get(host)
+            if can_be is None:
+                free = head.could.get(host)
+                can_be = beside[host] = -1 if free is None else sieve.passing(reduced(free, head.kind.amount))
+            harmed += not can_be & bit
+        return most - harmed + min(harmed, spare)
+
+    def harmed(self, kind: Kind) -> dict[int, int]:
+        """The hosts on which a reservation could not be beside a job of a kind, each with how many could not."""
+        known = self._harmed.get(kind)
+        if known is not None and known[0] == kind.fitted and known[1] == self.moved:
+            return known[2]
+        harmed: dict[int, int] = {}
+        for head in self._heads.values():
+            wanted, could = added(head.kind.amount, kind.amount), head.could
+            for host in kind.fitting:
+                free = could.get(host)
+                if free is not None and not fits(wanted, free):
+                    harmed[host] = harmed.get(host, 0) + 1
+        self._harmed[kind] = kind.fitted, self.moved, harmed
+        return harmed
+
+
+# The reservations of a plan: for the jobs that come first, on hosts and at times that the plan has chosen.
+
+
+Start = tuple[Entry, list[int]]
+"""An entry that starts now, and its hosts."""
+
+NEVER: Final = 2.0**50
+"""The first time, in seconds, that is too late to wait for."""
+
+_FIRST: Final = (-math.inf, -math.inf)
+"""It precedes all jobs."""
+
+
+class Reserving(Plan[Entry, SiteRunning]):
+    """Makes reservations, keeps them, and moves them.
+
+    Args:
+        settings: the kind of backfilling.
+        site: the state of the site.
+
+    Attributes:
+        heads: the entries that have a reservation.
+        bare: what windows leave of each host, if no job ran; None: no window is known.
+        ends: the ends of the windows that are or were known, in order.
+        sleeping: the hosts that sleep; None: none do.
+    """
+
+    def __init__(self, settings: Settings, site: SiteState) -> None:
+        self.settings, self._site, self._state = settings, site, site.state
+        self._queue, self._pool, self._timeline, self._chooser = site.queue, site.pool, site.timeline, site.chooser
+        self.heads: dict[int, Entry] = {}
+        self.bare: Timeline | None = None
+        self.ends: list[float] = []
+        self.sleeping: Sleeping | None = None
+        self._fixed: set[int] = set()  # those whose hosts were freed for them
+        self._freed: set[int] = set()  # the hosts on which something is free earlier than was known
+        self._late: set[int] = set()  # the hosts of reservations that the last plan gave up: it may have come too late
+        self._gaps = Gaps(self._timeline, self.heads, self._queue.sieve)
+        self._released = 0  # how many reservations were dropped
+        self._looked: dict[int, int] = {}  # for each reservation, the changes of the timeline when it looked around
+        self._has_moved = False  # whether reservations have moved beside the last entry that starts
+
+    def freed(self, hosts: Iterable[int]) -> None:
+        """Something is free on these hosts earlier than was known: reservations may move forward."""
+        self._freed.update(hosts)
+
+    def expectations_changed(self) -> None:
+        """Jobs that wait are expected to run for longer or shorter than before."""
+        self._gaps.expectations_changed()
+
+    def dropped(self, entry: Entry) -> None:
+        """An entry waits no longer."""
+        self._give_up(entry)
+
+    def claimed(self, entry: Entry, hosts: list[int], now: float) -> None:
+        """Hosts are being freed for an entry: its reservation is there, from now on."""
+        self._release(entry)
+        self._put(entry, now, hosts)
+        self._fixed.add(entry.number)
+
+    def closed(self, hosts: set[int], now: float) -> None:
+        """Hosts are not free at a time for which that was not known.
+
+        If reservations lie there then, all are made anew, in the order of the queue.
+        """
+        claims, heads = self.claims, list(self.heads.values())
+        if not any(is_short(head, self._timeline, hosts) for head in heads):
+            return
+        kept = [(entry, claimed) for entry, claimed in claims if not is_short(entry, self._timeline, hosts)]
+        for entry in heads:
+            self._give_up(entry)
+        for entry, claimed in kept:
+            self.claimed(entry, claimed, now)
+
+    def anew(self) -> None:
+        """Make the timeline anew, without reservations: they could not be kept."""
+        site, now = self._site, self._site.state.now
+        claims, timeline = self.claims, self._timeline
+        for entry in list(self.heads.values()):
+            self._give_up(entry)
+        if self.bare is None:
+            timeline.restart(self._pool.capacity, now)
+        else:
+            timeline.restart_as(self.bare, now)
+        site.away.anew(now)
+        for job in site.running.values():
+            if job.end > now:
+                timeline.take(site.lanes.everywhere(job.members), now, job.end, job.entry.kind.amount)
+        for entry, hosts in claims:
+            self.claimed(entry, hosts, now)
+        self.freed(self._pool.capacity)
+
+    @property
+    def claims(self) -> list[Start]:
+        """The entries for which jobs give way, each with its hosts."""
+        return [(self.heads[number], self.heads[number].reserved) for number in sorted(self._fixed)]
+
+    def wakes_at(self) -> float:
+        """When a job can start even if nothing happens until then; infinity: never."""
+        slack = self._state.resolution / 2
+        start = min(
+            (entry.start for entry in self.heads.values() if entry.start > self._state.now + slack), default=math.inf
+        )
+        ends = self._state.endings.irange((start - slack,), (start + slack, math.inf))
+        return start if next(ends, None) is None else math.inf
+
+    def _stays(self, entry: Entry) -> bool:
+        """Whether the reservation of an entry would be where it is if it was made anew, as far as is soon known."""
+        since, job = self._looked.get(entry.number), entry.job
+        if since is None or entry.number in self._fixed or len(job.entries) > 1:
+            return False
+        if self.settings.moves or self.settings.once or not self._chooser.is_by_number(job.request):
+            return False
+        slack = self._state.resolution / 2
+        if entry.start <= self._state.now + slack or not stays(
+            entry, self._timeline, since, self._state.now, max(entry.expected - slack, 0.0)
+        ):
+            return False
+        self._looked[entry.number] = self._timeline.changes
+        return True
+
+    def _last(self) -> tuple[float, float]:
+        """The last precedence of an entry with a reservation."""
+        return max(map(self._queue.precedence, self.heads.values()), default=_FIRST)
+
+    def _step_back(self, entry: Entry) -> tuple[float, float]:
+        """Drop the reservations of a lower tier or priority that could delay an entry.
+
+        They are made anew when their turn comes.
+
+        Returns:
+            The last precedence that remains.
+        """
+        precedes, kind = self._queue.precedence(entry), entry.kind
+        touched: dict[Kind, bool] = {}
+        for head in list(self.heads.values()):
+            if self._queue.precedence(head) > precedes and head.number not in self._fixed:
+                if head.kind not in touched:
+                    touched[head.kind] = not kind.hosts.isdisjoint(head.kind.hosts)
+                if touched[head.kind]:
+                    self._release(head)
+        return self._last()
+
+    def _let_wait(self, entry: Entry, reserved: list[int], seen: set[int]) -> bool:
+        """The time of a reservation is over, and its entry cannot start: if its hosts are free, drop those behind it.
+
+        They were made for jobs that start after it, and are made anew when their turn comes. Otherwise, it would get a
+        time after all of them, and each of them one after it again.
+
+        Returns:
+            Whether one was dropped. Entries that are `seen` had their turn, and keep theirs.
+        """
+        if not entry.kind.fitting.issuperset(reserved):
+            return False
+        behind = [head for head in self.heads.values() if head.number not in seen and head.number not in self._fixed]
+        for head in behind:
+            self._release(head)
+        return bool(behind)
+
+    def _may_move_forward(self, entry: Entry) -> bool:
+        """Whether the time of a reservation has come, or may come earlier because something was freed."""
+        if entry.start <= self._state.now + self._state.resolution / 2:
+            return True
+        freed = self._freed & entry.kind.hosts
+        if not freed.isdisjoint(entry.reserved):
+            return True
+        opens, amount = self._timeline.opens, entry.kind.amount
+        seconds = max(entry.expected - self._state.resolution / 2, 0.0)
+        return any(opens(host, amount, seconds, self._state.now, entry.start) for host in freed)
+
+    def _make_room(self, place: str, seen: set[int], depth: float) -> bool:
+        """Of the reservations in a partition, drop those of jobs that are not among the first any more.
+
+        Returns:
+            Whether one was dropped.
+        """
+        if depth == math.inf:
+            return False
+        dropped = False
+        own = [head for head in self.heads.values() if head.place == place]
+        for head in own:
+            if len(own) >= depth and head.number not in seen and head.number not in self._fixed:
+                self._release(head)
+                dropped = True
+        return dropped
+
+    def _displace(self, entry: Entry, hosts: list[int]) -> None:
+        """Move the reservations that cannot be beside an entry whose hosts were freed for it."""
+        end, own = self._state.now + entry.expected, set(hosts)
+        displaced = [
+            head
+            for head in sorted(self.heads.values(), key=lambda head: (head.start, head.number))
+            if head.number not in self._fixed and head.start < end and self._is_short(head, own)
+        ]
+        for head in displaced:
+            self._release(head)
+        for head in displaced:
+            self._reserve(head)
+
+    def _now(self, entry: Entry, shut: frozenset[int] = frozenset()) -> list[int] | None:
+        """Hosts on which an entry can start now without touching a reservation; None if there are not enough."""
+        kind, count = entry.kind, entry.job.size
+        if len(kind.fitting) < count:
+            return None
+        hosts = self._undisturbed(entry, shut)
+        chosen = self._chosen_now(entry, hosts)
+        delay = 0.0 if chosen is None or self.sleeping is None else self.sleeping.delay(chosen)
+        if not delay or self.sleeping is None:
+            return chosen
+        lasting = self._undisturbed(entry, shut, delay)
+        chosen = self._chosen_now(entry, lasting)
+        if chosen is None or self.sleeping.delay(chosen) > delay:
+            is_late = self.sleeping.is_late
+            chosen = self._chosen_now(entry, [host for host in hosts if not is_late(host)])
+        return chosen
+
+    # Choices, which can depend on more than hosts
+
+    def _chosen_now(
+        self, entry: Entry, hosts: list[int], first: Callable[[int], int] | None = None
+    ) -> list[int] | None:
+        """Those of some hosts with space that an entry gets if it starts now; None: it cannot start on them.
+
+        Args:
+            entry: the entry.
+            hosts: the hosts.
+            first: a key by which hosts are preferred before all else; the smallest first.
+        """
+        return self._chooser.choose(hosts, entry.job.size, entry.job.request, self._pool.free, first)
+
+    def _chosen_at(
+        self, entry: Entry, hosts: Sequence[int], free: Mapping[int, Amount], time: float
+    ) -> list[int] | None:
+        """Those of some hosts with space from a time on that an entry gets then; None: it cannot have them."""
+        return self._chooser.choose(hosts, entry.job.size, entry.job.request, free)
+
+    def possible(self, entry: Entry, hosts: Sequence[int], time: float = 0.0) -> list[int] | None:
+        """Those of some hosts that an entry would get if no job ran from a time on; None: it could not run on them."""
+        return self._chooser.choose(hosts, entry.job.size, entry.job.request, self._pool.capacity)
+
+    def hopeless(self, job: SiteJob, now: float) -> tuple[list[Entry], str]:
+        """The entries of a job that can never start for other reasons than hosts, and the reason."""
+        return [], ""
+
+    def slow_down(self, entry: Entry) -> bool:
+        """Let an entry run slower than it can now, from now on; whether it can."""
+        return False
+
+    def victims(
+        self, entry: Entry, victims: list[SiteRunning], hosts: list[int], others: list[SiteRunning], now: float
+    ) -> list[SiteRunning] | None:
+        """The jobs that give way to an entry, so that it can start; None: it could not.
+
+        Args:
+            entry: the entry.
+            victims: the jobs that give way for their hosts.
+            hosts: the hosts that it gets.
+            others: the other jobs that would give way, those first of which the loss is least.
+            now: the time.
+        """
+        return victims
+
+    def is_less_allowed(self, now: float) -> bool:
+        """Whether more jobs may be hopeless than at the last question."""
+        return False
+
+    def _may_start_beside(self, entry: Entry, heads: list[Entry]) -> bool:
+        """Whether an entry may start beside reservations that move, as far as other things than hosts matter."""
+        return True
+
+    def _may_start(self, entry: Entry, hosts: list[int]) -> bool:
+        """Whether an entry may start on hosts that were freed for it."""
+        return entry.kind.fitting.issuperset(hosts)
+
+    def _wait_for(self, entry: Entry) -> None:
+        """An entry cannot start, and has no reservation."""
+
+    def _is_short(self, head: Entry, hosts: set[int]) -> bool:
+        """Whether a reservation cannot be kept after a change on some hosts."""
+        return is_short(head, self._timeline, hosts)
+
+    def _first_time(
+        self,
+        entry: Entry,
+        seconds: float,
+        now: float,
+        choose: Callable[[Sequence[int], float], list[int] | None] | None,
+        before: float,
+    ) -> Found:
+        """The first time from which on hosts have space for an entry for some seconds, and the hosts."""
+        kind = entry.kind
+        return self._timeline.earliest(kind.hosts, entry.job.size, kind.amount, seconds, now, choose, before)
+
+    # What is taken
+
+    def _take(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
+        """An entry has hosts from a time on, for as long as it is expected to run."""
+        self._timeline.take(hosts, begin, begin + entry.expected, entry.kind.amount)
+
+    def _give_back(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
+        """An entry does not have hosts from a time on, which it had."""
+        self._timeline.give_back(hosts, begin, begin + entry.expected, entry.kind.amount)
+
+    def began(self, job: SiteRunning) -> None:
+        """A job runs from now on."""
+
+    def lasts(self, job: SiteRunning, before: float) -> None:
+        """A running job has begun, or is expected to end, at another time than was known."""
+
+    def sleeps(self, sleeping: Sleeping) -> None:
+        """From now on, hosts sleep."""
+        self.sleeping = sleeping
+
+    def around(self, actions: Actions) -> Actions:
+        """The actions as this plan carries them out."""
+        return actions
+
+    def gives_way(self, job: SiteRunning) -> None:
+        """A running job will not run for as long as was known."""
+
+    def over(self, job: SiteRunning) -> None:
+        """A job has run, and does not run any more."""
+
+    def _undisturbed(self, entry: Entry, shut: frozenset[int] = frozenset(), delay: float = 0.0) -> list[int]:
+        needed = self._needed(entry) + delay
+        lasting, amount, now = self._timeline.lasting, entry.kind.amount, self._state.now
+        if not self.heads and self.bare is None:
+            return [host for host in entry.kind.fitting if host not in shut]
+        return [host for host in entry.kind.fitting if host not in shut and lasting(host, amount, now) >= needed]
+
+    def is_clear(self, entry: Entry, hosts: Iterable[int], later: float = 0.0) -> bool:
+        """Whether no window meets an entry that starts on hosts now, or some seconds later."""
+        if self.bare is None:
+            return True
+        is_open, amount, needed, start = (
+            self.bare.is_open,
+            entry.kind.amount,
+            self._needed(entry),
+            self._state.now + later,
+        )
+        return all(is_open(host, amount, needed, start) for host in hosts)
+
+    def _needed(self, entry: Entry) -> float:
+        slack = self._state.resolution / 2
+        if not self.settings.strict:
+            return max(entry.expected - slack, 0.0)
+        return entry.expected + (slack or math.ulp(entry.expected))
+
+    def _reserve(self, entry: Entry, before: float = math.inf) -> bool:
+        """Make a reservation at the first time that an entry can start; whether there is one."""
+        # Beside windows, a job that must end before the next one begins has to find a place where it can.
+        seconds = max(entry.expected - self._state.resolution / 2, 0.0) if self.bare is None else self._needed(entry)
+        request = entry.job.request
+        free = self._pool.capacity
+
+        def choose(hosts: Sequence[int], time: float) -> list[int] | None:
+            return self._chosen_at(entry, hosts, free, time)
+
+        start, hosts = math.inf, list[int]()
+        for limit in self._horizons(self._state.now, before):
+            start, hosts = self._first_time(
+                entry, seconds, self._state.now, None if request.takes_any else choose, limit
+            )
+            if start < math.inf:
+                break
+        if start >= NEVER:
+            return False
+        end = start + entry.expected
+        could = {host: self._timeline.least(host, start, end) for host in hosts}
+        chosen = self._chosen_at(entry, hosts, could, start)
+        if chosen is None:
+            return False
+        self._put(entry, start, chosen)
+        entry.could = could
+        self._looked[entry.number] = self._timeline.changes
+        return True
+
+    def _horizons(self, now: float, before: float) -> Iterator[float]:
+        """The times until which a place for a job is looked for, one after the other.
+
+        Where many windows are known, the first ones mostly suffice.
+        """
+        ends, step = self.ends, 2
+        place = bisect_right(ends, now) + 1
+        while place < len(ends) and ends[place] < before:
+            yield ends[place]
+            place += step
+            step *= 2
+        yield before
+
+    def _put(self, entry: Entry, start: float, hosts: list[int]) -> None:
+        entry.start, entry.reserved = start, hosts
+        self._take(entry, hosts, start)
+        self.heads[entry.number] = entry
+        self._gaps.moved += 1
+
+    def _give_up(self, entry: Entry) -> None:
+        self._late.update(entry.reserved)
+        self._release(entry)
+
+    def _release(self, entry: Entry) -> None:
+        if self.heads.pop(entry.number, None) is not None:
+            self._freed.update(entry.reserved)
+            self._give_back(entry, entry.reserved, entry.start)
+            self._fixed.discard(entry.number)
+            self._looked.pop(entry.number, None)
+            self._released += 1
+            self._gaps.moved += 1
+            entry.start, entry.reserved, entry.could = math.inf, [], {}
+
+    def _movable(self, kind: Kind) -> int:
+        """The most hosts of a job of a kind beside which reservations may have hosts enough, if they may move."""
+        return self._gaps.movable(kind) if self.settings.moves else 0
+
+    def _look_again(self) -> bool:
+        """After a start, note what is free where the reservations could be; whether it is more somewhere."""
+        has_more = False
+        for head in self.heads.values() if self.settings.moves else ():
+            is_other, is_more = look_around(head, self._timeline, self._looked.get(head.number, -1))
+            has_more |= is_more
+            self._looked[head.number] = self._timeline.changes
+            self._gaps.moved += is_other
+        return has_more
+
+    def _beside_moved(self, entry: Entry) -> list[int] | None:
+        """Hosts on which an entry can start if reservations move to other hosts, at the same times; or None."""
+        end = self._state.now + entry.expected
+        heads = [
+            head
+            for head in sorted(self.heads.values(), key=lambda head: (head.start, head.number))
+            if head.number not in self._fixed and head.start < end
+        ]
+        if not heads:
+            return None
+        if not self._may_start_beside(entry, heads):
+            self._freed.update(*(head.reserved for head in heads))  # as if they had been made anew
+            return None
+        harmed = self._gaps.harmed(entry.kind)
+        kept = [(head, head.start, head.reserved, head.could) for head in heads]
+        for head in heads:
+            self._release(head)
+        hosts = self._undisturbed(entry)
+        if self.sleeping is not None:
+            hosts = [host for host in hosts if not self.sleeping.is_late(host)]
+        chosen = self._chosen_now(entry, hosts, lambda host: harmed.get(host, 0))
+        moved = False
+        if chosen is not None and is_possible(kept, chosen, harmed):
+            self._take(entry, chosen, self._state.now)
+            moved = all(self._reserve(head, start) for head, start, _, _ in kept)
+            self._give_back(entry, chosen, self._state.now)
+        if moved:
+            self._has_moved = True
+            return chosen
+        for head, *_ in kept:
+            self._release(head)
+        for head, start, reserved, could in kept:
+            self._put(head, start, reserved)
+            head.could = could  # when it was looked at is not known any more: look at all of it again
+        return None

@@ -1,0 +1,482 @@
+"""The state of a site, which its parts share: hosts, the queue, what runs, what is free when, and which hosts are away.
+
+It knows none of the parts. All jobs of a user and tier have the same fair share, and their ages grow at the same pace
+until they are full. So the order within such a group lasts, and decisions only compare the first entries of groups.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from heapq import heapify, heappop, heappush, heapreplace
+from itertools import islice
+from typing import Any, Final, TypeAlias
+
+from sortedcontainers import SortedList
+
+from batprotocol.model import Host
+from batprotocol.policies.allocations import Chooser
+from batprotocol.policies.availability import Amount, Lanes, Pool, Sieve, Timeline
+from batprotocol.policies.fair_share import Association
+from batprotocol.policies.jobs import Entry, EntryRanking, Kind, Ranked, SiteJob, SiteRunning, State
+from batprotocol.policies.orders import Multifactor, Order
+from batprotocol.policies.site.accounts import Priorities, Usage
+from batprotocol.policies.site.rules import SiteRules, default_of, partitions_of
+from batprotocol.workloads.host_events import HostChange, HostEvent
+from batprotocol.workloads.requests import Site as Machine
+
+_FEW: Final = 8
+_Place: TypeAlias = tuple[int, Association | None, bool]
+"""The tier, the user, if the priority is not a fixed one, and whether the age grows."""
+
+
+class Lasting:
+    """Entries by keys that never change."""
+
+    def __init__(self) -> None:
+        self._sorted: SortedList[Ranked] = SortedList()
+        self._keys: dict[int, Ranked] = {}
+
+    def add(self, entry: Entry, key: Any) -> None:
+        """Add an entry with its key."""
+        ranked = self._keys[entry.number] = (key, entry.number, entry)
+        self._sorted.add(ranked)
+
+    def remove(self, entry: Entry) -> None:
+        """Remove an entry."""
+        self._sorted.remove(self._keys.pop(entry.number))
+
+    def in_order(self, now: float) -> Iterator[Ranked]:
+        """The entries, in order. Those that are removed meanwhile may still come."""
+        return _following(self._sorted, None)
+
+
+class _Part:
+    """Entries of one user in one tier, with minus the parts of their priorities that do not grow.
+
+    Attributes:
+        entries: the entries, sorted.
+        first: the first of them; None if there is none.
+    """
+
+    __slots__ = ("entries", "first")
+
+    def __init__(self) -> None:
+        self.entries: SortedList[Ranked] = SortedList()
+        self.first: Ranked | None = None
+
+    def add(self, ranked: Ranked) -> None:
+        self.entries.add(ranked)
+        if self.first is None or ranked < self.first:
+            self.first = ranked
+
+    def remove(self, ranked: Ranked) -> None:
+        self.entries.remove(ranked)
+        if ranked is self.first:
+            self.first = self.entries[0] if self.entries else None
+
+
+class Grouped:
+    """Entries by the priorities of a site.
+
+    Args:
+        priorities: the priorities.
+    """
+
+    def __init__(self, priorities: Priorities) -> None:
+        self._priorities = priorities
+        self._parts: dict[_Place, _Part] = {}
+        self._ranked: dict[int, tuple[Ranked, _Place]] = {}
+        self._filling: list[tuple[float, int, Entry]] = []  # when the age of each is full
+
+    def add(self, entry: Entry, key: Any) -> None:
+        """Add an entry; its key is not used."""
+        job, priorities = entry.job, self._priorities
+        fixed, weight, number = job.request.priority, priorities.weight_age, entry.number
+        if fixed is not None:
+            self._put((-fixed, number, entry), (entry.tier, None, False))
+            return
+        grows = weight > 0
+        # At a time t, the age adds weight * t / max_age to all that grow.
+        value = priorities.static(entry) - (weight * job.eligible / priorities.max_age if grows else 0.0)
+        self._put((-value, number, entry), (entry.tier, priorities.share_of(job), grows))
+        if grows:
+            heappush(self._filling, (job.eligible + priorities.max_age, number, entry))
+
+    def _put(self, ranked: Ranked, place: _Place) -> None:
+        self._ranked[ranked[1]] = ranked, place
+        part = self._parts.get(place)
+        if part is None:
+            part = self._parts[place] = _Part()
+        part.add(ranked)
+
+    def remove(self, entry: Entry) -> None:
+        """Remove an entry."""
+        ranked, place = self._ranked.pop(entry.number)
+        part = self._parts[place]
+        part.remove(ranked)
+        if part.first is None:
+            del self._parts[place]
+
+    def _fill(self, now: float) -> None:
+        """Move the entries whose age does not grow any more."""
+        priorities, filling = self._priorities, self._filling
+        while filling and filling[0][0] <= now:
+            _, number, entry = heappop(filling)
+            if number in self._ranked:
+                tier, association, _ = self._ranked[number][1]
+                self.remove(entry)
+                value = priorities.static(entry) + priorities.weight_age
+                self._put((-value, number, entry), (tier, association, False))
+
+    def in_order(self, now: float) -> Iterator[Ranked]:
+        """The entries, in order. Those that are removed meanwhile may still come."""
+        priorities = self._priorities
+        priorities.refresh(now)
+        self._fill(now)
+        grown = priorities.weight_age * now / priorities.max_age
+        shares = priorities.fair_shares()
+        heads: list[tuple[tuple[int, float], int, Ranked, float, SortedList[Ranked], Iterator[Ranked] | None]] = []
+        for (tier, association, grows), part in self._parts.items():
+            more = shares[association] + grown if grows else shares[association]
+            first = part.first
+            assert first is not None
+            heads.append(((-tier, first[0] - more), first[1], first, more, part.entries, None))
+        heapify(heads)
+        while heads:
+            key, number, ranked, more, members, rest = heads[0]
+            yield key, number, ranked[2]
+            rest = _following(members, ranked) if rest is None else rest
+            following = next(rest, None)
+            if following is None:
+                heappop(heads)
+            else:
+                heapreplace(heads, ((key[0], following[0] - more), following[1], following, more, members, rest))
+
+
+def _following(entries: SortedList[Ranked], after: Ranked | None) -> Iterator[Ranked]:
+    """The entries in order, from which some may be removed meanwhile. Mostly, only the first ones are looked at."""
+    chunk = list(islice(entries if after is None else entries.irange(after, inclusive=(False, True)), _FEW))
+    while chunk:
+        yield from chunk
+        chunk = list(islice(entries.irange(chunk[-1], inclusive=(False, True)), 8 * len(chunk)))
+
+
+# The jobs that wait on a site, each in every partition that it can run in, in the order of the queue.
+
+
+def _precedence(entry: Entry) -> tuple[float, float]:
+    """By tier and priority, before the policy's order decides: entries with a smaller one come first."""
+    return -entry.tier, entry.job.request.nice - (entry.job.request.priority or 0)
+
+
+class SiteQueue:
+    """The entries that wait.
+
+    Args:
+        order: the policy's order.
+        state: what orders look at.
+        pool: what is free.
+        priorities: the priorities of the order `multifactor`; None: that order's own.
+    """
+
+    def __init__(self, order: Order, state: State, pool: Pool, priorities: Priorities | None = None) -> None:
+        self._order, self._state, self._pool, self._priorities = order, state, pool, priorities
+        self._ranking = self._new_ranking()
+        self._kinds: dict[tuple[Amount, frozenset[int]], Kind] = {}
+        self._numbered: list[Kind] = []
+        self._has_room = dict.fromkeys(pool.capacity, 0)  # for each host, the bits of the kinds that have room there
+        self._allowed = dict.fromkeys(pool.capacity, 0)  # those of the kinds that can have it
+        self.sieve = Sieve()
+        """Which kinds an amount suffices for."""
+        self.jobs: dict[str, SiteJob] = {}
+        self.places: dict[str, int] = {}
+        """The number of entries in each partition or reservation that has some."""
+        self.joined = 0
+        """How many jobs have joined."""
+
+    def _new_ranking(self) -> EntryRanking | None:
+        """An empty ranking in the order of the queue; None if each decision sorts all entries."""
+        if self._priorities is not None and isinstance(self._order, Multifactor):
+            return Grouped(self._priorities)
+        return None if self._order.changes else Lasting()
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    def kind(self, amount: Amount, hosts: frozenset[int]) -> Kind:
+        """The kind of jobs that take an amount of such hosts."""
+        found = self._kinds.get((amount, hosts))
+        if found is None:
+            bit = self.sieve.add(amount)
+            found = self._kinds[amount, hosts] = Kind(amount, hosts, self._pool.free, self._new_ranking(), bit)
+            self._numbered.append(found)
+            for host in hosts:
+                self._allowed[host] |= bit
+            for host in found.fitting:
+                self._has_room[host] |= bit
+        return found
+
+    @property
+    def kinds(self) -> Iterable[Kind]:
+        """The kinds of the jobs that have waited."""
+        return self._kinds.values()
+
+    def opened(self, hosts: Iterable[int]) -> None:
+        """There are hosts that were not known before, or were forgotten. Nothing is free on them."""
+        for host in hosts:
+            self._has_room.setdefault(host, 0)
+            self._allowed.setdefault(host, 0)
+
+    def changed(self, hosts: Iterable[int]) -> None:
+        """The free amounts of these hosts have changed."""
+        for host in hosts:
+            has_room = self.sieve.passing(self._pool.free[host]) & self._allowed[host]
+            turned = has_room ^ self._has_room[host]
+            self._has_room[host] = has_room
+            while turned:
+                place = turned.bit_length() - 1
+                turned ^= 1 << place
+                self._numbered[place].turn(host)
+
+    def add(self, job: SiteJob) -> None:
+        """A job waits, in all of its partitions."""
+        self.jobs[job.id] = job
+        self.joined += 1
+        for entry in job.entries:
+            self.add_entry(entry)
+
+    def add_entry(self, entry: Entry) -> None:
+        """A job that waits can also start in another partition, or in a reservation."""
+        entry.kind.entries[entry.number] = entry
+        entry.kind.added += 1
+        self.places[entry.place] = self.places.get(entry.place, 0) + 1
+        if self._ranking is not None and entry.kind.ranking is not None:
+            key = self.key(entry) if isinstance(self._ranking, Lasting) else None
+            self._ranking.add(entry, key)
+            entry.kind.ranking.add(entry, key)
+
+    def remove(self, job: SiteJob) -> None:
+        """A job waits no longer."""
+        del self.jobs[job.id]
+        for entry in job.entries:
+            self.remove_entry(entry)
+
+    def remove_entry(self, entry: Entry) -> None:
+        """A job that waits cannot start there any more."""
+        del entry.kind.entries[entry.number]
+        self.places[entry.place] -= 1
+        if not self.places[entry.place]:
+            del self.places[entry.place]
+        if self._ranking is not None and entry.kind.ranking is not None:
+            self._ranking.remove(entry)
+            entry.kind.ranking.remove(entry)
+
+    def key(self, entry: Entry, order: Order | None = None) -> Any:
+        """The entry with the smallest key comes first."""
+        order = order or self._order
+        if self._priorities is not None and isinstance(order, Multifactor):
+            return -entry.tier, -self._priorities.priority(entry, self._state.now)
+        return *_precedence(entry), order.key(entry.job, self._state)
+
+    def precedence(self, entry: Entry) -> tuple[float, float]:
+        """The part of the key that comes before all else: entries with a smaller one come first."""
+        # Where priorities are sums of factors, `nice` is one of them, and changes nothing alone.
+        return _precedence(entry) if self._priorities is None else (-entry.tier, 0.0)
+
+    def priority(self, entry: Entry) -> float:
+        """The priority of an entry now: the sum of factors where those order the queue; else that of its request."""
+        if self._priorities is not None and isinstance(self._order, Multifactor):
+            return self._priorities.priority(entry, self._state.now)
+        return entry.job.request.priority or 0
+
+    def in_order(self) -> Iterator[Entry]:
+        """The entries, in order. Those that are removed meanwhile may still come."""
+        if self._ranking is not None:
+            return (ranked[2] for ranked in self._ranking.in_order(self._state.now))
+        return (ranked[2] for ranked in self._sorted((e for job in self.jobs.values() for e in job.entries), None))
+
+    def ranked(self, kind: Kind, order: Order | None) -> Iterator[Ranked]:
+        """The entries of a kind with their keys, in an order; None: in the queue's own. See `in_order`."""
+        if order is None and kind.ranking is not None:
+            return kind.ranking.in_order(self._state.now)
+        return self._sorted(kind.entries.values(), order)
+
+    def _sorted(self, entries: Iterable[Entry], order: Order | None) -> Iterator[Ranked]:
+        if self._priorities is not None:
+            self._priorities.refresh(self._state.now)
+        return iter(sorted((self.key(entry, order), entry.number, entry) for entry in entries))
+
+
+# The hosts that are away, as they have failed or are drained: no job has space there. And the jobs that run on hosts.
+
+
+class Residents:
+    """The jobs that run on each host. They are counted from the first question on."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[int, dict[str, SiteRunning]] | None = None
+
+    def on(self, hosts: Iterable[int], running: Iterable[SiteRunning]) -> list[SiteRunning]:
+        """The jobs that run on some of these hosts, in the order of their starts.
+
+        Args:
+            hosts: the hosts.
+            running: all jobs that run.
+        """
+        if self._jobs is None:
+            self._jobs = {}
+            for job in running:
+                self.started(job)
+        found = {job.place: job for host in hosts for job in self._jobs.get(host, {}).values()}
+        return [found[place] for place in sorted(found)]
+
+    def started(self, job: SiteRunning) -> None:
+        """A job has started."""
+        if self._jobs is not None:
+            for host in job.members:
+                self._jobs.setdefault(host, {})[job.waited.id] = job
+
+    def ended(self, job: SiteRunning) -> None:
+        """A job has ended."""
+        if self._jobs is not None:
+            for host in job.members:
+                del self._jobs[host][job.waited.id]
+
+
+class Away:
+    """The hosts that are away. Nobody knows when they are back.
+
+    Args:
+        pool: what is free now.
+        timeline: what will be free.
+        queue: the entries that wait.
+        lanes: the other numbers of hosts.
+
+    Attributes:
+        hosts: the hosts that are down or drained.
+        down: those that are down.
+    """
+
+    def __init__(self, pool: Pool, timeline: Timeline, queue: SiteQueue, lanes: Lanes) -> None:
+        self._pool, self._timeline, self._queue, self._lanes = pool, timeline, queue, lanes
+        self.hosts: set[int] = set()
+        self.down: set[int] = set()
+        self._closed: dict[int, float] = {}  # the hosts that are being switched off, and until when
+        self._failures, self._worked, self._since = 0, 0.0, 0.0
+
+    def mean_time_between_failures(self, now: float) -> float | None:
+        """The time that hosts have been up, for each failure of a host so far; None: there was no failure."""
+        return self._worked_until(now) / self._failures if self._failures else None
+
+    def _worked_until(self, now: float) -> float:
+        return self._worked + (now - self._since) * (len(self._pool.hosts) - len(self.down))
+
+    def change(self, event: HostEvent, now: float) -> list[int]:
+        """Hosts fail, are drained or come back; returns those that have come back."""
+        self._worked, self._since = self._worked_until(now), now
+        if event.state is HostChange.DOWN:
+            self._failures += len(event.hosts)
+            self.down.update(event.hosts)
+        if event.state is HostChange.UP:
+            back = list(event.hosts)
+            self.hosts.difference_update(back)
+            self.down.difference_update(back)
+            self._timeline.give_back(self._lanes.everywhere(back), now, math.inf, self._pool.whole)
+            self.come_back(back)
+            return back
+        left = [host for host in event.hosts if host not in self.hosts]  # drained hosts can fail
+        self.hosts.update(left)
+        self._timeline.take(self._lanes.everywhere(left), now, math.inf, self._pool.whole)
+        self.leave(left)
+        return []
+
+    def leave(self, hosts: Iterable[int]) -> None:
+        """From now on, no job has space on these hosts, for one reason more."""
+        hosts = tuple(self._lanes.everywhere(hosts))
+        self._pool.take(hosts, self._pool.whole)
+        self._queue.changed(hosts)
+
+    def come_back(self, hosts: Iterable[int]) -> None:
+        """These hosts are not away any more for one of the reasons that there were."""
+        hosts = tuple(self._lanes.everywhere(hosts))
+        self._pool.give_back(hosts, self._pool.whole)
+        self._queue.changed(hosts)
+
+    def closes(self, host: int, now: float, end: float) -> None:
+        """A host is being switched off: it has no space until then."""
+        self._closed[host] = end
+        self._timeline.take(self._lanes.everywhere((host,)), now, end, self._pool.whole)
+        self.leave((host,))
+
+    def opens(self, host: int, now: float) -> None:
+        """A host was switched off, and has space again."""
+        end = self._closed.pop(host)
+        if end > now:
+            self._timeline.give_back(self._lanes.everywhere((host,)), now, end, self._pool.whole)
+        self.come_back((host,))
+
+    def anew(self, now: float) -> None:
+        """The timeline was begun anew: take the hosts that are away."""
+        for host, end in self._closed.items():
+            if end > now:
+                self._timeline.take(self._lanes.everywhere((host,)), now, end, self._pool.whole)
+        self._timeline.take(self._lanes.everywhere(self.hosts), now, math.inf, self._pool.whole)
+
+
+class SiteState:
+    """The state of a site.
+
+    Args:
+        hosts: the computation hosts.
+        rules: partitions, qualities of service, accounts and limits.
+        state: the policy's state: its time, and its running jobs.
+        order: the order of the queue.
+        ranking: which of the hosts with room a job gets: a name of `RANKINGS`, or `best-fit`.
+
+    Attributes:
+        machine: what the hosts offer.
+        pool: what is free on them now.
+        timeline: what will be free on them.
+        members: the hosts of each partition, by its name.
+        default: the partitions of jobs that name none.
+        chooser: which hosts a job gets.
+        lanes: the reservations, with the other numbers of their hosts.
+        priorities: the usage and fair share of users and accounts, and the priorities of jobs; None without such rules.
+        usage: what users and accounts have.
+        queue: the entries that wait for hosts.
+        running: the jobs that run, by id.
+        residents: the same by their hosts.
+        away: the hosts that have failed or are drained.
+        speed: the speed of a core of the slowest host, in flops per second.
+
+    Raises:
+        InputError: a property of a host, or a name in the rules, cannot be used.
+    """
+
+    def __init__(self, hosts: tuple[Host, ...], rules: SiteRules, state: State, order: Order, ranking: str) -> None:
+        self.rules, self.state, self.machine = rules, state, Machine(hosts)
+        self.pool = Pool(self.machine.offers)
+        self.members = partitions_of(hosts, self.machine, rules)
+        self.default = default_of(rules, self.members)
+        offers = {offer.id: offer for offer in self.machine.offers}
+        self.priorities: Priorities | None = None
+        if rules.priority is not None:
+            self.priorities = Priorities(rules, rules.priority, offers, self.hosts_of, state.now)
+        self.queue = SiteQueue(order, state, self.pool, self.priorities)
+        self.timeline = Timeline(self.pool.capacity, state.now)
+        self.chooser = Chooser(ranking, offers)
+        self.lanes = Lanes(self.pool.hosts)
+        self.usage = Usage(rules)
+        self.running: dict[str, SiteRunning] = {}
+        self.residents = Residents()
+        self.away = Away(self.pool, self.timeline, self.queue, self.lanes)
+        self.speed = min((host.computation_speed[host.pstate] for host in hosts if host.computation_speed), default=0.0)
+
+    def hosts_of(self, name: str) -> frozenset[int]:
+        """The hosts of a partition; of "": all hosts."""
+        return self.members[name] if name else self.pool.hosts
+
+    def residents_on(self, hosts: Iterable[int]) -> list[SiteRunning]:
+        """The jobs that run on some of these hosts, in the order of their starts."""
+        return self.residents.on(hosts, self.running.values())
