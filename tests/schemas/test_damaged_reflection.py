@@ -9,7 +9,8 @@ import pytest
 from support import ROOT
 
 from batprotocol.errors import InputError
-from batprotocol.schemas import Codec, differences, dissector, read_schema
+from batprotocol.schemas import Codec, dissector, read_schema
+from batprotocol.schemas import _differences as differences
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Final
 
 from batprotocol.fast.commands.schema import NAMES, class_of, keys, task_of
 from batprotocol.fast.topics import MESSAGES, ROUTES
-from batprotocol.schemas.commands.definitions import FieldText, Told, title
+from batprotocol.schemas.commands.definitions import FieldText, title
 from handbook.markdown import capitalised, code, definitions, prose, table, target
 
 __all__ = ["messages", "names", "routes"]

@@ -9,7 +9,7 @@ from batprotocol.cli.terminal.text import Piece
 from batprotocol.fast import values
 from batprotocol.fast.topics import MESSAGES, ROUTES
 from batprotocol.fast.wire.kinds import shape_of
-from batprotocol.schemas.commands.definitions import FieldText, Told, meanings, title
+from batprotocol.schemas.commands.definitions import FieldText, meanings, title
 
 __all__ = ["NAMES", "class_of", "describe", "keys", "overview", "task_of"]
 
