@@ -18,8 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from batprotocol.errors import InputError
-from batprotocol.schemas import TODAY, Difference, Verdict, described, read_schema
-from batprotocol.schemas import _differences as differences
+from batprotocol.schemas import TODAY, Difference, Verdict, described, differences, read_schema
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schema" / "batprotocol.fbs"

@@ -9,8 +9,7 @@ import pytest
 from support import ROOT
 
 from batprotocol.errors import InputError
-from batprotocol.schemas import Codec, dissector, read_schema
-from batprotocol.schemas import _differences as differences
+from batprotocol.schemas import Codec, differences, dissector, read_schema
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

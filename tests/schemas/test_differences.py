@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import DecodeError
-from batprotocol.schemas import TODAY, Codec, Record, Verdict, age, ages, applied, worst
-from batprotocol.schemas import _differences as differences
+from batprotocol.schemas import TODAY, Codec, Record, Verdict, age, ages, applied, differences, worst
 from batprotocol.wire.reflection import Schema
 
 pytestmark = pytest.mark.once

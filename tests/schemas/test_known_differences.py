@@ -8,8 +8,7 @@ from itertools import pairwise
 import pytest
 from support import DATA, ROOT
 
-from batprotocol.schemas import AGES, Effect, Verdict, age, applied, described, worst
-from batprotocol.schemas import _differences as differences
+from batprotocol.schemas import AGES, Effect, Verdict, age, applied, described, differences, worst
 from batprotocol.wire.reflection import Schema
 
 pytestmark = pytest.mark.once

@@ -14,8 +14,7 @@ from conforming import CHANGES, NEWER_FINDS, OLD
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.schemas import _differences as differences
-from batprotocol.schemas import read_schema
+from batprotocol.schemas import differences, read_schema
 from batprotocol.schemas._differences import worst_of
 from batprotocol.schemas._sources import places_of
 

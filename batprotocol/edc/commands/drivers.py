@@ -112,7 +112,7 @@ def run_over_socket(
                         scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait
                     )
                 else:
-                    from batprotocol.legacy.commands.bridge import drive_old
+                    from batprotocol.legacy.commands import drive_old
 
                     drive_old(
                         scheduler,

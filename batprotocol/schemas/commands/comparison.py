@@ -15,8 +15,7 @@ from batprotocol.errors import InputError
 from batprotocol.model import Direction
 from batprotocol.recordings.names import SIDES, place_of
 from batprotocol.recordings.sources import messages
-from batprotocol.schemas import TODAY, Difference, Effect, Fitting, Verdict, age, ages
-from batprotocol.schemas import _differences as differences
+from batprotocol.schemas import TODAY, Difference, Effect, Fitting, Verdict, age, ages, differences
 from batprotocol.schemas._differences import worst_of
 from batprotocol.schemas._reports import REPORTS, Finding, Judged, judged
 from batprotocol.schemas._sources import places_of

@@ -320,7 +320,7 @@ def _scheduler(
 ) -> Scheduler:
     """The decision component."""
     if endpoint is not None and protocol is not None:
-        from batprotocol.legacy.commands.bridge import old_scheduler, tell
+        from batprotocol.legacy.commands import old_scheduler, tell
 
         scheduler = old_scheduler(stack, endpoint, protocol, old, timeout)
         if isinstance(protocol, Schema):

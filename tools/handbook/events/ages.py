@@ -7,8 +7,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-from batprotocol.schemas import AGES, Difference, age
-from batprotocol.schemas import _differences as differences
+from batprotocol.schemas import AGES, Difference, age, differences
 
 __all__ = ["field_ages", "gone", "names_before", "numbers", "since"]
 
