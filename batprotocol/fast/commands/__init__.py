@@ -538,7 +538,7 @@ def check(context: click.Context, files: tuple[str, ...], rules: str, quiet: boo
     severity and rule; "batproto rules ID" explains the rule. The exit status is 1 if there is an error (a program
     aborts) or a deadlock (a program waits without end), or if a recording cannot be read.
     """
-    from batprotocol.cli.protocols.fast import FAST
+    from batprotocol.fast.commands.protocol import FAST
     from batprotocol.wire.commands import check as work
 
     output = Output()

@@ -1,26 +1,29 @@
-"""Batsim 5's protocol, the one of this library, for the command: bytes and frames -> their contents.
-
-A message after its size looks like the initialization data of message 0, so the names of files matter too. This module
-must not know how the bytes were found, or how they are judged.
-"""
+"""Batsim 5's protocol, by the current schema or another one, for the commands: bytes and frames -> their contents."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from batprotocol.cli.protocols.reading import Reading, Spoken
+from batprotocol.cli.parameters import SchemaFile
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction
 from batprotocol.recordings.names import SIDES, Place
 from batprotocol.wire import decode, decode_binary, detect, frames, json, text_in
+from batprotocol.wire.commands.protocols import Reading, Spoken
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue
     from batprotocol.conversation import Conversation
     from batprotocol.conversation.advice import Adviser
 
-__all__ = ["BATSIM_5", "size_prefixed"]
+__all__ = [
+    "BATSIM_5",
+    "by_schema",
+    "size_prefixed",
+]
+
 
 _FORMATS = {"binary": "binary", "json": "JSON"}
 _KINDS = {**_FORMATS, "init": "init frame", "hello": "hello frame", "none": "no message"}
@@ -172,3 +175,80 @@ def _adviser(seconds: float) -> Adviser:
 
 BATSIM_5: Final = Spoken("Batsim 5", detect, _read, _title, _catalogue, _judge, _write, _adviser, _opens)
 """The protocol of `schema/batprotocol.fbs`. It also reads the bytes of no other protocol, and reports their faults."""
+
+
+# By another schema
+
+
+def by_schema(schema: SchemaFile) -> Spoken:
+    """The protocol of a schema.
+
+    Raises:
+        InputError: there is no such schema.
+    """
+    from batprotocol.schemas import Codec
+
+    codec = Codec(schema.read())
+    is_batsim = {"now", "events"} <= {field.name for field in codec.schema.tables[codec.schema.root].fields}
+
+    def read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+        flags, format, body = None, kind, data
+        if kind == "init":
+            try:
+                return Reading(spoken, "init", text=frames.decode_init(data))
+            except DecodeError as fault:
+                return Reading(spoken, "init", fault=fault)
+        if kind == "hello":
+            (flags,) = struct.unpack_from("<I", data)
+            format, body = frames.format_of(data), data[4:]
+        skipped: list[str] = []
+        try:
+            if format == "json":
+                record = codec.from_json(body, strict=strict, skipped=skipped)
+            else:
+                record = codec.decode(body)
+        except DecodeError as fault:
+            tree = fault.partial if isinstance(fault.partial, dict) else None
+            there = frames.behind_flags(fault) if kind == "hello" else fault
+            return Reading(
+                spoken,
+                kind,
+                flags=flags,
+                format=format,
+                fault=there,
+                original=fault.partial,
+                shown=tree,
+                schema=codec.schema,
+            )
+        return Reading(
+            spoken,
+            kind,
+            flags=flags,
+            format=format,
+            skipped=tuple(skipped),
+            original=record,
+            shown=record,
+            schema=codec.schema,
+        )
+
+    def write(reading: Reading, to: str, indent: int | None) -> bytes:
+        if to not in frames.FLAGS:
+            raise DecodeError(f"this protocol has no {to}: it can be converted to binary or json")
+        if reading.kind == "hello":
+            body = codec.encode(reading.original) if to == "binary" else json.text(reading.original).encode() + b"\0"
+            return frames.flagged(body, to)
+        if to == "json":
+            return json.text(reading.original, indent).encode() + b"\n"
+        return codec.encode(reading.original)
+
+    name = f"Batsim 5 by {schema.name}" if is_batsim else f"{codec.schema.root} of {schema.name}"
+    spoken = BATSIM_5._replace(
+        name=name, detect=detect if is_batsim else _format, read=read, write=write, notes=codec.schema.notes
+    )
+    return spoken
+
+
+def _format(data: bytes) -> str:
+    """The format of a message that has no frames."""
+    head = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    return "json" if head[:1] in (b"{", b"/", b"[") and head[1:2] != b"\0" else "binary"

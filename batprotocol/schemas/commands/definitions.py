@@ -1,15 +1,13 @@
-"""`batproto schema`: the schema as text for people.
-
-It lists all names, and shows the fields of one with their types, defaults and comments. It uses the schema's
-description, and must not know messages.
-"""
+"""`batproto schema`: the schema as text for people, and the docstrings that describe events and fields."""
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 import textwrap
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from batprotocol._schema.description import ENUMS, TABLES, UNIONS
 from batprotocol.cli.terminal.text import Piece
@@ -17,7 +15,48 @@ from batprotocol.model import BATSIM_TO_EDC, EDC_TO_BATSIM
 from batprotocol.wire.commands.selection import EVENTS
 from batprotocol.wire.reflection import Enum, Field, Table, Type, Union
 
-__all__ = ["NAMES", "describe", "overview"]
+__all__ = [
+    "NAMES",
+    "FieldText",
+    "describe",
+    "meanings",
+    "overview",
+    "title",
+]
+
+
+_ARGUMENT = re.compile(r"^    (\w+): (.*?)(?=^    \w|^\S|\Z)", re.MULTILINE | re.DOTALL)
+
+
+class FieldText(NamedTuple):
+    """A field, as the terminal and the handbook show it.
+
+    Args:
+        name: its name on the wire.
+        kind: the kind of its values, in a word.
+        notes: whether it is required, its first version, and so on.
+        meaning: its meaning, or "".
+    """
+
+    name: str
+    kind: str
+    notes: tuple[str, ...]
+    meaning: str
+
+
+def title(kind: type[Any]) -> str:
+    """The first line of the docstring of a class."""
+    return (inspect.getdoc(kind) or "").partition("\n")[0]
+
+
+def meanings(kind: type[Any]) -> Mapping[str, str]:
+    """The meaning of each field of a class, in one line, from the docstring of the class itself."""
+    _, _, arguments = inspect.cleandoc(kind.__doc__ or "").partition("Args:\n")
+    return {found[1]: " ".join(found[2].split()) for found in _ARGUMENT.finditer(arguments)}
+
+
+# The current schema
+
 
 NAMES = (*TABLES, *ENUMS, *UNIONS)
 """The names of all tables, enums and unions. A union and a table never share one."""

@@ -1,21 +1,14 @@
-"""The differences between two schemas, and their effect on messages that are written by one and read by the other.
-
-Flatbuffers finds fields by their number, JSON by their name, so a change that is harmless to one may break the other.
-This module must not know which schemas exist, or the meaning of fields.
-"""
+"""The differences between two schemas, and their effect on messages that are written by one and read by the other."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from batprotocol.schemas.structs import struct_changes
 from batprotocol.wire.binding import RANGES
 from batprotocol.wire.reflection import UNKNOWN, Enum, Field, Schema, Table, Type, Union
-
-__all__ = ["Difference", "Effect", "Verdict", "differences", "worst", "worst_of"]
 
 _REALS: Final = ("float32", "float64")
 
@@ -242,7 +235,7 @@ class _Comparison:
             words = ("a table before, a struct now", "a struct before, a table now")
             yield Difference("type", new.name, words[bool(old.size)], bad, bad)
             return
-        for kind, place, detail, is_layout, text in struct_changes(old, new, self.same):
+        for kind, place, detail, is_layout, text in _struct_changes(old, new, self.same):
             effect = Effect(Verdict.MISREAD if is_layout else Verdict.FINE, Verdict[text.upper()])
             yield Difference(kind, place, detail, effect, effect)
 
@@ -438,6 +431,58 @@ class _Comparison:
                     if is_free and (was == number or not is_number_equal) and self.same(old, kind):
                         known[name] = before
         return known
+
+
+class _StructChange(NamedTuple):
+    """A change of a struct.
+
+    Attributes:
+        kind: the kind of the difference.
+        place: the struct or its field.
+        detail: the old and the new form.
+        is_layout: whether bytes are read as those of another field, or of none.
+        text: the effect on JSON: "fine", "refused" or "misread".
+    """
+
+    kind: str
+    place: str
+    detail: str
+    is_layout: bool
+    text: str
+
+
+def _struct_changes(old: Table, new: Table, same: Callable[[Type, Type], bool]) -> Iterator[_StructChange]:
+    """The changes. JSON of a struct has all of its fields, by name.
+
+    Args:
+        old: the struct before.
+        new: the struct now.
+        same: whether two types are the same.
+    """
+    olds, news = ({field.name: field for field in each.fields} for each in (old, new))
+    gone = {field.offset: field for field in olds.values() if field.name not in news}
+    is_found = False
+    for field in news.values():
+        place, before = f"{new.name}.{field.name}", olds.get(field.name)
+        was = gone.get(field.offset)
+        if before is None and was is not None and same(was.type, field.type):
+            del gone[field.offset]
+            yield _StructChange("renamed", place, f"it was {was.name}", False, "refused")
+        elif before is None:
+            is_found = True
+            yield _StructChange("added", place, f"{field.type}, at byte {field.offset}", True, "refused")
+        elif not same(before.type, field.type):
+            is_found = True
+            text = "refused" if "array" in (before.type.kind, field.type.kind) else "misread"
+            yield _StructChange("type", place, f"{before.type} before, {field.type} now", True, text)
+        elif before.offset != field.offset:
+            is_found = True
+            yield _StructChange("moved", place, f"byte {before.offset} before, {field.offset} now", True, "fine")
+    for field in gone.values():
+        is_found = True
+        yield _StructChange("removed", f"{old.name}.{field.name}", str(field.type), True, "refused")
+    if old.size != new.size and not is_found:
+        yield _StructChange("size", new.name, f"{old.size} bytes before, {new.size} now", True, "fine")
 
 
 _Member = tuple[int, Type]

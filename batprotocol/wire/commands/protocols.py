@@ -1,16 +1,21 @@
-"""`Reading`: the contents of some bytes, whole or broken. `Spoken`: how the command reads and judges a protocol.
+"""The protocols that the commands read and judge, and the contents of some bytes, whole or broken.
 
-This module must not know a protocol: `table` lists them.
+Packages bring protocols besides that of this library: their manifests list them. A protocol is imported only for bytes
+that may be of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from functools import cache, cached_property, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from batprotocol._util.rules import Catalogue, Violation
+from batprotocol.cli.families import manifests
 from batprotocol.errors import DecodeError
 from batprotocol.model import Message
 from batprotocol.recordings.names import Place
@@ -20,7 +25,19 @@ if TYPE_CHECKING:
     from batprotocol.conversation.advice import Advice
     from batprotocol.wire.reflection import Schema
 
-__all__ = ["Adviser", "Judge", "Reading", "Spoken"]
+__all__ = [
+    "Adviser",
+    "Judge",
+    "ProtocolRow",
+    "Reading",
+    "Spoken",
+    "all_catalogues",
+    "catalogues",
+    "protocol_of",
+    "read",
+    "rows",
+    "rule_sets",
+]
 
 
 @dataclass
@@ -127,3 +144,92 @@ class Spoken(NamedTuple):
     adviser: Callable[[float], Adviser] | None = None
     opens: Callable[[bytes], str] = lambda data: ""
     notes: tuple[str, ...] = ()
+
+
+# The table: for reading messages, judging conversations and listing rules.
+
+
+@dataclass(frozen=True)
+class ProtocolRow:
+    """A row of the table.
+
+    Attributes:
+        pattern: the beginning of its bytes matches it.
+        load: returns the protocol, whose module is imported then.
+    """
+
+    pattern: re.Pattern[bytes]
+    load: Callable[[], Spoken]
+
+
+@cache
+def rows() -> tuple[ProtocolRow, ...]:
+    """All protocols. Bytes belong to the first one that recognizes their kind. The last one accepts any bytes."""
+    others = {place: other for manifest in manifests() for place, other in manifest.protocols.items()}
+    ordered = sorted(others, key=lambda place: others[place].order)
+    patterns = (re.compile(others[place].pattern.encode("latin-1")) for place in ordered)
+    found = [ProtocolRow(pattern, partial(_loaded, place)) for pattern, place in zip(patterns, ordered, strict=True)]
+    return (*found, ProtocolRow(re.compile(b""), partial(_loaded, "batprotocol.wire.commands.batsim5:BATSIM_5")))
+
+
+def _loaded(place: str) -> Spoken:
+    module, _, name = place.partition(":")
+    found = getattr(import_module(module), name)
+    assert isinstance(found, Spoken)
+    return found
+
+
+def protocol_of(data: bytes) -> tuple[Spoken, str]:
+    """The protocol that these bytes belong to, and their kind of message in it."""
+    head = data[:_HEAD]
+    for row in rows():
+        if row.pattern.match(head):
+            protocol = row.load()
+            kind = protocol.detect(data)
+            if kind is not None:
+                return protocol, kind
+    raise AssertionError("the last protocol accepts any bytes")
+
+
+_HEAD: Final = 4096
+"""How many bytes are compared with the patterns of protocols."""
+
+
+def read(data: bytes, *, strict: bool, place: Place | None = None, spoken: Spoken | None = None) -> Reading:
+    """Read a message or a handshake frame. It never raises an exception because of the bytes.
+
+    Args:
+        data: the bytes.
+        strict: a field that the schema does not have is a fault. False skips it.
+        place: the place of the message in a conversation.
+        spoken: the protocol to read it by. By default, the bytes decide.
+    """
+    protocol, kind = protocol_of(data) if spoken is None else (spoken, spoken.detect(data) or "binary")
+    return protocol.read(data, kind, strict, place or Place())
+
+
+def catalogues() -> Mapping[str, Catalogue]:
+    """The rules that messages are judged by, by the name of the protocol."""
+    found: dict[str, Catalogue] = {}
+    *others, own = (row.load() for row in rows())
+    for protocol in (own, *others):  # Batsim 5 first; two protocols can share a catalogue
+        if protocol.catalogue() not in found.values():
+            found[protocol.name] = protocol.catalogue()
+    return found
+
+
+def all_catalogues() -> Mapping[str, Catalogue]:
+    """The rules of each protocol by its name, and those that only the simulator and the conformance command check."""
+    from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
+
+    found = {**catalogues(), "The embedded Batsim": Catalogue.of_one("simulate", SIMULATOR_RULES.values())}
+    with suppress(ModuleNotFoundError):  # the package of tests can be removed
+        from batprotocol.testing.rules import CONFORMANCE_RULES
+
+        found["Conformance"] = Catalogue.of_one("conformance", CONFORMANCE_RULES.values())
+    return found
+
+
+def rule_sets() -> tuple[str, ...]:
+    """The names of the rule sets of all protocols."""
+    return tuple(dict.fromkeys(name for catalogue in catalogues().values() for name in catalogue.rule_sets))

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import DecodeError, an
 from batprotocol.model import BATSIM_TO_EDC, Direction
-from batprotocol.schemas.codec import Record
-from batprotocol.schemas.reading import AGES, TODAY, age, ages
+from batprotocol.schemas._codec import Record
+from batprotocol.schemas._sources import AGES, TODAY, age, ages
 from batprotocol.wire.dialect.parser import read as read_json
 from batprotocol.wire.reader import Reader
 from batprotocol.wire.reflection import Field, Schema, Type

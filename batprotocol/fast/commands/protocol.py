@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
-from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError, EncodeError
 from batprotocol.recordings.names import Place
+from batprotocol.wire.commands.protocols import Reading, Spoken
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue

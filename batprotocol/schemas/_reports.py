@@ -13,8 +13,8 @@ from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from batprotocol.schemas.differences import Difference, Effect, Verdict, worst_of
-from batprotocol.schemas.places import Line
+from batprotocol.schemas._differences import Difference, Effect, Verdict, worst_of
+from batprotocol.schemas._sources import Line
 
 __all__ = ["REPORTS", "Finding", "Judged", "judged"]
 

@@ -12,7 +12,7 @@ from batprotocol.legacy.json.events import EventVersions, Version, rows_of, vers
 from batprotocol.legacy.text.wire import STAMPS, Stamp
 from batprotocol.legacy.wire import is_text, text_version
 from batprotocol.model import Direction
-from batprotocol.schemas.commands.told import Told, meanings, title
+from batprotocol.schemas.commands.definitions import FieldText, meanings, title
 
 __all__ = ["content", "describe", "fields", "names", "overview", "sides"]
 
@@ -67,18 +67,18 @@ def content(stamp: Stamp, version: int) -> str:
     return stamp.content if version >= 2 else stamp.content.replace("WLOAD!", "")
 
 
-def fields(row: EventVersions, version: Version | None = None) -> Iterator[Told]:
+def fields(row: EventVersions, version: Version | None = None) -> Iterator[FieldText]:
     """The fields of an event, in a version or in all. If they can have any name, one field without a name."""
     told = meanings(row.value)
     if row.fields is None:
-        yield Told("", "anything", (), next(iter(told.values()), ""))
+        yield FieldText("", "anything", (), next(iter(told.values()), ""))
         return
     types = {field.name: field.type for field in msgspec.structs.fields(row.value)}
     for each in row.fields if version is None else row.fields_of(version):
         until = f", until {written(each.until)}" if each.until < (5,) else ""
         notes = (*(("required",) if each.required else ()), f"since {written(each.since)}{until}")
         kind = "object" if each.name in ("job", "profile") else _type(types[each.name])
-        yield Told(each.on_wire, kind, notes, told.get(each.name, ""))
+        yield FieldText(each.on_wire, kind, notes, told.get(each.name, ""))
 
 
 def _stamp(stamp: Stamp, version: int) -> Iterator[Line]:

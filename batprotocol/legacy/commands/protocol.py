@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.errors import DecodeError
 from batprotocol.recordings.names import Place
+from batprotocol.wire.commands.protocols import Reading, Spoken
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue

@@ -9,7 +9,7 @@ from batprotocol.cli.terminal.text import Piece
 from batprotocol.fast import values
 from batprotocol.fast.topics import MESSAGES, ROUTES
 from batprotocol.fast.wire.kinds import shape_of
-from batprotocol.schemas.commands.told import Told, meanings, title
+from batprotocol.schemas.commands.definitions import FieldText, meanings, title
 
 __all__ = ["NAMES", "class_of", "describe", "keys", "overview", "task_of"]
 
@@ -44,13 +44,13 @@ def class_of(name: str) -> type[Any]:
     return MESSAGES.get(name) or _PARTS[name]
 
 
-def task_of(cls: type[Any]) -> Told | None:
+def task_of(cls: type[Any]) -> FieldText | None:
     """The key that identifies the kind of a message, or None if there is none."""
     ours, theirs = shape_of(cls, "fastlib").task, shape_of(cls, "specification").task
-    return Told("task", theirs, () if ours else ("specification only",), "") if theirs else None
+    return FieldText("task", theirs, () if ours else ("specification only",), "") if theirs else None
 
 
-def keys(cls: type[Any]) -> Iterator[Told]:
+def keys(cls: type[Any]) -> Iterator[FieldText]:
     """The keys of a message or a part in fast-lib, with the differences in the specification."""
     others = {key.field: key for key in shape_of(cls, "specification").keys}
     told = _meanings(cls)
@@ -61,7 +61,7 @@ def keys(cls: type[Any]) -> Iterator[Told]:
             notes.append(f"in the specification {other.names[0]}")
         if other.kind.name != key.kind.name:
             notes.append(f"in the specification a {other.kind.name}")
-        yield Told(key.names[0], key.kind.name, tuple(notes), told.get(key.field, ""))
+        yield FieldText(key.names[0], key.kind.name, tuple(notes), told.get(key.field, ""))
 
 
 def describe(name: str) -> Iterator[Line]:
@@ -85,7 +85,7 @@ def describe(name: str) -> Iterator[Line]:
         yield [("detail", "  no keys")]
 
 
-def _notes(told: Told) -> str:
+def _notes(told: FieldText) -> str:
     return f" ({', '.join(told.notes)})" if told.notes else ""
 
 
