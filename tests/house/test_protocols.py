@@ -9,7 +9,6 @@ from typing import ClassVar
 import pytest
 
 from batprotocol._util.rules import Catalogue, Row, Rule, Violation
-from batprotocol.wire.commands import protocols
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece
 from batprotocol.conversation import CATALOGUE, RULES
@@ -18,9 +17,8 @@ from batprotocol.fast.conversation import CATALOGUE as FAST
 from batprotocol.legacy.conversation import CATALOGUE as OLD
 from batprotocol.recordings.names import MessagePlace
 from batprotocol.schemas.commands import reference as rules
-from batprotocol.schemas.commands import reference as rules
 from batprotocol.wire.commands import check, dump, protocols
-from batprotocol.wire.commands.protocols import Place, Reading, Spoken
+from batprotocol.wire.commands.protocols import Reading, Spoken
 from batprotocol.wire.commands.selection import Selection
 
 WITHOUT_ENGINE = True

@@ -13,7 +13,7 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.errors import DecodeError, EncodeError
-from batprotocol.recordings.names import MessagePlace, Place
+from batprotocol.recordings.names import MessagePlace
 from batprotocol.wire.commands.protocols import Reading, Spoken
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.errors import DecodeError
-from batprotocol.recordings.names import MessagePlace, Place
+from batprotocol.recordings.names import MessagePlace
 from batprotocol.wire.commands.protocols import Reading, Spoken
 
 if TYPE_CHECKING:

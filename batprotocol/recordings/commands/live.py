@@ -24,7 +24,6 @@ from batprotocol.recordings.copies import tap as hand_on
 from batprotocol.recordings.replays import Asked, Played, Together, replay
 from batprotocol.recordings.sources import Found
 from batprotocol.simulator.components import LibraryComponent, RemoteComponent
-from batprotocol.simulator.peers import LibraryComponent, RemoteComponent
 from batprotocol.wire import decode, frames
 from batprotocol.wire.commands.dump import Shown, print_frames
 from batprotocol.wire.commands.tree import draw

@@ -191,7 +191,7 @@ def by_schema(schema: SchemaFile) -> Spoken:
     codec = Codec(schema.read())
     is_batsim = {"now", "events"} <= {field.name for field in codec.schema.tables[codec.schema.root].fields}
 
-    def read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+    def read(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
         flags, format, body = None, kind, data
         if kind == "init":
             try:

@@ -195,7 +195,7 @@ _HEAD: Final = 4096
 """How many bytes are compared with the patterns of protocols."""
 
 
-def read(data: bytes, *, strict: bool, place: Place | None = None, spoken: Spoken | None = None) -> Reading:
+def read(data: bytes, *, strict: bool, place: MessagePlace | None = None, spoken: Spoken | None = None) -> Reading:
     """Read a message or a handshake frame. It never raises an exception because of the bytes.
 
     Args:
@@ -205,7 +205,7 @@ def read(data: bytes, *, strict: bool, place: Place | None = None, spoken: Spoke
         spoken: the protocol to read it by. By default, the bytes decide.
     """
     protocol, kind = protocol_of(data) if spoken is None else (spoken, spoken.detect(data) or "binary")
-    return protocol.read(data, kind, strict, place or Place())
+    return protocol.read(data, kind, strict, place or MessagePlace())
 
 
 def catalogues() -> Mapping[str, Catalogue]:
