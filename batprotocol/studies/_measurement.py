@@ -15,13 +15,11 @@ from batprotocol.results.electricity import TraceTooShort
 from batprotocol.results.times import JobTimes, MeasuredTime
 from batprotocol.results.workflows import workflow_means
 from batprotocol.simulator import JobRow, OwnMetric, TimedHostEvent, WorkflowResult, grouped, load_metric, measured
-from batprotocol.studies._sources import Files
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.runs import DONE, Measure, OwnMetricFile
-from batprotocol.studies.store.jobs import failures_in, groups_in, jobs_in, users_in, workflows_in
-from batprotocol.studies.store.rows import Rows
-from batprotocol.studies.traces import electricity_of, known_electricity
+from batprotocol.studies.sources import Files, electricity_of, known_electricity
+from batprotocol.studies.store.rows import Rows, failures_in, groups_in, jobs_in, users_in, workflows_in
 from batprotocol.workloads.requests import Attempt
 
 FUNCTION: Final = "batprotocol.studies._measurement:measure_again"

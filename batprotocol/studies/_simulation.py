@@ -42,10 +42,8 @@ from batprotocol.simulator import (
     write_allocations,
 )
 from batprotocol.simulator.recording import Recorder
-from batprotocol.studies._changes import file_of_events, made_events, until_of
-from batprotocol.studies._inputs import Inputs, Submitted
+from batprotocol.studies._inputs import Inputs, Submitted, file_of_events, made_events, until_of
 from batprotocol.studies._measurement import Measurable, measures_of
-from batprotocol.studies._sources import Files, Shelf
 from batprotocol.studies.runs import (
     DONE,
     FAILED,
@@ -59,7 +57,8 @@ from batprotocol.studies.runs import (
     failed,
     is_full,
 )
-from batprotocol.studies.store.jobs import GROUPS, USERS, WORKFLOWS, rounded
+from batprotocol.studies.sources import Files, Shelf
+from batprotocol.studies.store.rows import GROUPS, USERS, WORKFLOWS, rounded
 from batprotocol.workloads import platform_xml, workload_json
 
 # The conversation of a run, kept until the run ends. If the run fails, it becomes a recording.
@@ -379,7 +378,7 @@ _PATIENCE: Final = 10.0
 """The seconds in which Batsim must end when its scheduler is done."""
 
 _LOADED: Final = """
-from batprotocol.studies._sources import Shelf
+from batprotocol.studies.sources import Shelf
 
 ARGUMENTS = {arguments!r}
 

@@ -19,8 +19,8 @@ from batprotocol._util.engines import Ended, Engine
 from batprotocol._util.engines.processes import cores
 from batprotocol._util.files import reason_of
 from batprotocol.errors import ClusterError
-from batprotocol.studies._engines import SLURM_WORKERS, engine_on
-from batprotocol.studies._sources import Chosen, Files, Shelf, chosen
+from batprotocol.studies.execution import SLURM_WORKERS, engine_on
+from batprotocol.studies.sources import Chosen, Files, Shelf, chosen
 from batprotocol.testing.conformance import CannotRun, Command, InProcess, Library, Report, Target, find
 
 __all__ = ["CHUNK", "Chunk", "Tested", "chunks", "find_on"]

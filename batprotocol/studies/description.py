@@ -17,7 +17,7 @@ import msgspec
 from batprotocol._util.files import naming
 from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.policies.names import PolicyNameError, named
-from batprotocol.studies._changes import (
+from batprotocol.studies._inputs import (
     ELECTRICITY,
     PREDICTED,
     SEED,
@@ -34,10 +34,10 @@ from batprotocol.studies._changes import (
     word_of,
     words_of,
 )
-from batprotocol.studies._sources import Chosen, Files, chosen, digest_of_program, own_metrics, traces_of
 from batprotocol.studies.comparing.rows import expect_one_axis
 from batprotocol.studies.keys import KEYS, MOST_RUNS, OLD_KEYS, values_of, with_new_names
 from batprotocol.studies.runs import Measure, Run, Task, limits_of
+from batprotocol.studies.sources import Chosen, Files, chosen, digest_of_program, own_metrics, traces_of
 from batprotocol.workloads import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
 
 __all__ = ["Description", "read_description"]

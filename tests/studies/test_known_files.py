@@ -23,9 +23,9 @@ from batprotocol.simulator import Platform, StaticJob, Workload
 from batprotocol.studies import Progress
 from batprotocol.studies._inputs import _Recent
 from batprotocol.studies._simulation import _LOADED, Keeper, simulate_with
-from batprotocol.studies._sources import Files
 from batprotocol.studies.execution import _count, _in_turn, is_study
 from batprotocol.studies.runs import KINDS, Run, Task, TimeOver, failed, is_full
+from batprotocol.studies.sources import Files
 from batprotocol.workloads import EXAMPLE_PLATFORM, read_platform
 
 WITHOUT_ENGINE = True

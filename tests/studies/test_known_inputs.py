@@ -14,8 +14,8 @@ from batprotocol.studies import Study
 from batprotocol.studies._inputs import Inputs, checked
 from batprotocol.studies._measurement import measure_again
 from batprotocol.studies._simulation import execute
-from batprotocol.studies._sources import traces_of
 from batprotocol.studies.runs import Limits, Measure, Outcome
+from batprotocol.studies.sources import traces_of
 from batprotocol.workloads import offered_load
 
 WITHOUT_ENGINE = True

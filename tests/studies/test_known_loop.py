@@ -12,9 +12,9 @@ import pytest
 from batprotocol._util.engines import Ended
 from batprotocol.errors import StudyError
 from batprotocol.studies import Progress, Store
-from batprotocol.studies._sources import Files
 from batprotocol.studies.execution import _Loop, _ways
 from batprotocol.studies.runs import Limits, Outcome, Run, Task
+from batprotocol.studies.sources import Files
 
 WITHOUT_ENGINE = True
 

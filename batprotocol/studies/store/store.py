@@ -18,8 +18,7 @@ import msgspec
 from batprotocol._util.files import naming
 from batprotocol.errors import StudyError
 from batprotocol.studies.runs import DONE, FORMAT, TRACEBACK, Measure, Outcome, Run, version
-from batprotocol.studies.store.jobs import CSV, PARQUET, USERS, as_parquet, can_write_parquet
-from batprotocol.studies.store.rows import Row, Rows
+from batprotocol.studies.store.rows import CSV, PARQUET, USERS, Row, Rows, as_parquet, can_write_parquet
 
 __all__ = [
     "NAME",

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import product
 from types import ModuleType
@@ -23,8 +23,17 @@ from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.policies.names import PolicyNameError, files_in, parts_of, scheduler_named, with_options
 from batprotocol.policies.slurm import is_slurm, slurm_files, with_slurm_files
-from batprotocol.simulator import load_metric
-from batprotocol.studies.runs import OwnMetricFile
+from batprotocol.simulator import Electricity, load_metric
+from batprotocol.studies.runs import Measure, OwnMetricFile, TraceFile
+from batprotocol.workloads.electricity import CARBON, PRICE, Trace
+from batprotocol.workloads.electricity.tables import cap_named, trace_file, trace_named
+
+__all__ = [
+    "CAP",
+    "electricity_of",
+    "known_electricity",
+    "read_trace",
+]
 
 
 class Files(msgspec.Struct, frozen=True):
@@ -512,3 +521,64 @@ def digest_of_program(batsim: Sequence[str]) -> str:
     if path is None:
         raise StudyError(f"there is no program {shown(batsim[0])}", "batsim")
     return Files.read(os.path.dirname(path), [os.path.basename(path)]).digest
+
+
+# The electricity of a run: its carbon intensity, price and cap, as its measure names them.
+
+
+CAP: Final = "cap"
+_KEPT: Final = 16
+
+
+@lru_cache(_KEPT)
+def read_trace(kind: str, text: str, root: str, digest: str) -> Trace:
+    """The values of a carbon intensity, a price or a cap.
+
+    Args:
+        kind: `carbon`, `price` or `cap`.
+        text: its name.
+        root: the folder of its file.
+        digest: the digest of its file; "" if it has none. A file that has changed is read again.
+
+    Raises:
+        InputError: it cannot be used.
+        OSError: its file cannot be read.
+    """
+    if kind == CAP:
+        return cap_named(text, root)
+    return trace_named(text, CARBON if kind == CARBON else PRICE, root)
+
+
+def electricity_of(measure: Measure, roots: Mapping[str, str]) -> Electricity:
+    """The electricity of runs that are measured so.
+
+    Args:
+        measure: how they are measured.
+        roots: the folders of files, by their digests.
+
+    Raises:
+        InputError: a trace cannot be used.
+        OSError: a file cannot be read.
+    """
+    return _electricity({each: roots[each.files] if each.files else "" for each in measure.traces})
+
+
+def known_electricity(measure: Measure) -> Electricity:
+    """The electricity of such runs on this machine, later: traces whose files have changed are not known.
+
+    Raises:
+        InputError: a trace cannot be used.
+    """
+    found = {}
+    for each in measure.traces:
+        try:
+            if not each.files or Files.read(each.root, [trace_file(each.text) or ""]).digest == each.files:
+                found[each] = each.root
+        except OSError:
+            continue
+    return _electricity(found)
+
+
+def _electricity(places: Mapping[TraceFile, str]) -> Electricity:
+    known = {each.kind: read_trace(each.kind, each.text, root, each.files) for each, root in places.items()}
+    return Electricity(carbon=known.get(CARBON), price=known.get(PRICE), cap=known.get(CAP))
