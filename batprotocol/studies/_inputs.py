@@ -25,7 +25,7 @@ from batprotocol.simulator import ExternalEventList, host_events_of, read_extern
 from batprotocol.sites.logs.outages import outage_events, read_outages
 from batprotocol.studies.keys import KEYS, NEVER, OLD_KEYS
 from batprotocol.studies.runs import Run, Task, TraceFile
-from batprotocol.studies.sources import CAP, Chosen, Files, electricity_of, filled, is_policy, read_trace
+from batprotocol.studies.sources import CAP, ChosenScheduler, StudyFiles, electricity_of, filled, is_policy, read_trace
 from batprotocol.workloads import Platform, Workload, advice_on, named_workload, platform_for, read_platform
 from batprotocol.workloads.changes import known_run_times
 from batprotocol.workloads.described import parse_watts, with_watts
@@ -228,7 +228,7 @@ class GivenInput(NamedTuple):
 
     label: Any
     text: Any
-    files: Files | None
+    files: StudyFiles | None
     options: Mapping[str, Any] = {}
 
 
@@ -284,7 +284,7 @@ def draws_of(value: Mapping[str, Any], workload: GivenInput) -> tuple[str, ...]:
     return tuple(dict.fromkeys(what for key, what in _DRAWN.items() if key in value or word_of(key) in own))
 
 
-def drawn_of(value: Mapping[str, Any], workload: GivenInput, scheduler: Chosen, init: str) -> tuple[str, ...]:
+def drawn_of(value: Mapping[str, Any], workload: GivenInput, scheduler: ChosenScheduler, init: str) -> tuple[str, ...]:
     """The parts that the seed of a run draws."""
     failures = ("failures",) if failure_seed_of(value) is not None else ()
     if "seed" not in value:
@@ -324,7 +324,7 @@ def electric_input(key: str, label: Any, given: Any, folder: str, place: str) ->
     root, files = folder, None
     if trace_file(text) is not None and os.path.isfile(os.path.join(folder, path)):
         root, own = os.path.split(os.path.join(folder, path))
-        files, text = Files.read(root, [own]), own + mark + query
+        files, text = StudyFiles.read(root, [own]), own + mark + query
     try:
         unit = read_trace(key, text, root, "" if files is None else files.digest).unit
     except InputError as error:
@@ -367,8 +367,8 @@ class ElectricSchedulers:
         OSError: a file cannot be read.
     """
 
-    def __init__(self, schedulers: Iterable[Chosen], inputs: Mapping[str, Sequence[GivenInput]]) -> None:
-        self._made: dict[tuple[int, ...], Chosen] = {}
+    def __init__(self, schedulers: Iterable[ChosenScheduler], inputs: Mapping[str, Sequence[GivenInput]]) -> None:
+        self._made: dict[tuple[int, ...], ChosenScheduler] = {}
         given = {key: inputs[key] for key in ELECTRICITY if key in inputs}
         for each in schedulers:
             for values in product(*given.values()):
@@ -376,7 +376,7 @@ class ElectricSchedulers:
                 if all(each.runs_with_value(key, one.label) for key, one in value.items()):
                     self._made[_place(each, value)] = _with_electricity(each, value)
 
-    def scheduler(self, scheduler: Chosen, value: Mapping[str, Any]) -> Chosen:
+    def scheduler(self, scheduler: ChosenScheduler, value: Mapping[str, Any]) -> ChosenScheduler:
         """The scheduler of a run.
 
         Args:
@@ -386,11 +386,11 @@ class ElectricSchedulers:
         return self._made[_place(scheduler, value)]
 
 
-def _place(scheduler: Chosen, value: Mapping[str, Any]) -> tuple[int, ...]:
+def _place(scheduler: ChosenScheduler, value: Mapping[str, Any]) -> tuple[int, ...]:
     return id(scheduler), *(id(value.get(key)) for key in ELECTRICITY)
 
 
-def _with_electricity(scheduler: Chosen, value: Mapping[str, GivenInput]) -> Chosen:
+def _with_electricity(scheduler: ChosenScheduler, value: Mapping[str, GivenInput]) -> ChosenScheduler:
     if not is_policy(scheduler.target):
         return scheduler
     target, given = scheduler.target, []
@@ -418,7 +418,7 @@ def _with_electricity(scheduler: Chosen, value: Mapping[str, GivenInput]) -> Cho
     return msgspec.structs.replace(scheduler, target=target, files=files)
 
 
-def _together(scheduler: Chosen, given: Iterable[GivenInput]) -> Files | None:
+def _together(scheduler: ChosenScheduler, given: Iterable[GivenInput]) -> StudyFiles | None:
     """The files of a policy and of its traces, which are in one folder."""
     every = [each for each in (scheduler.files, *(each.files for each in given)) if each is not None]
     if len({os.path.abspath(each.root) for each in every}) > 1:
@@ -427,7 +427,7 @@ def _together(scheduler: Chosen, given: Iterable[GivenInput]) -> Files | None:
             f"the files of {scheduler.name}, {first}, are in several folders: put them in one", "scheduler"
         )
     names = dict.fromkeys(name for each in every for name in each.names)
-    return Files.read(every[0].root, names) if every else None
+    return StudyFiles.read(every[0].root, names) if every else None
 
 
 # The workloads and platforms in a process that executes runs: each is read once, and kept for the next runs.
@@ -487,17 +487,17 @@ class Inputs:
         self._workloads = _Recent(_WORKLOADS)
         self._platforms = _Recent(_PLATFORMS)
 
-    def root(self, digest: str, shared: Mapping[str, Files]) -> str:
+    def root(self, digest: str, shared: Mapping[str, StudyFiles]) -> str:
         """The folder of files on this machine; "" if the digest is empty."""
         if digest and digest not in self._roots:
             self._roots[digest] = shared[digest].located(self._folder)
         return self._roots[digest] if digest else ""
 
-    def path(self, digest: str, shared: Mapping[str, Files]) -> str:
+    def path(self, digest: str, shared: Mapping[str, StudyFiles]) -> str:
         """The path of the file that the study named."""
         return os.path.join(self.root(digest, shared), shared[digest].names[0])
 
-    def workload(self, task: Task, shared: Mapping[str, Files]) -> Submitted:
+    def workload(self, task: Task, shared: Mapping[str, StudyFiles]) -> Submitted:
         """The workload of a run.
 
         Raises:
@@ -522,14 +522,14 @@ class Inputs:
         own = (task.workload, task.workload_files, changes, beyond, corrected, machine)
         return self._workloads.wanted(own, made)
 
-    def _hosts(self, task: Task, shared: Mapping[str, Files]) -> int | None:
+    def _hosts(self, task: Task, shared: Mapping[str, StudyFiles]) -> int | None:
         """The number of hosts of a run's platform; None if the workload decides it."""
         if task.platform_files:
             return len(self.platform(task, shared).computation_hosts)
         found = None if task.platform is None else int(task.platform)
         return found if not task.mmax else min(task.mmax, found or task.mmax)
 
-    def platform(self, task: Task, shared: Mapping[str, Files]) -> Platform:
+    def platform(self, task: Task, shared: Mapping[str, StudyFiles]) -> Platform:
         """The platform of a run.
 
         Raises:
@@ -561,7 +561,7 @@ def _machine(task: Task) -> tuple[Any, ...]:
     return task.platform_files, task.energy, task.watts, task.master, task.mmax, tuple(task.roles.items())
 
 
-def checked(runs: Iterable[Run], files: Mapping[str, Files]) -> tuple[str, ...]:
+def checked(runs: Iterable[Run], files: Mapping[str, StudyFiles]) -> tuple[str, ...]:
     """Check the inputs of these runs, with their events of hosts, and return advice on them as sentences.
 
     Args:
@@ -607,14 +607,14 @@ def checked(runs: Iterable[Run], files: Mapping[str, Files]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _of_workload(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> Iterable[str]:
+def _of_workload(run: Run, inputs: Inputs, files: Mapping[str, StudyFiles]) -> Iterable[str]:
     _expect(run, "workload", inputs, files)
     workload = inputs.workload(run.task, files).workload
     label = str(run.axes.get("workload", run.task.workload))
     return [f"{label}: {each}" for each in advice_on(workload)]
 
 
-def _expect_requests(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> None:
+def _expect_requests(run: Run, inputs: Inputs, files: Mapping[str, StudyFiles]) -> None:
     """Check what the jobs of a run ask for.
 
     Raises:
@@ -627,7 +627,7 @@ def _expect_requests(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> No
         raise StudyError(f"{run}: {error}", "workload") from None
 
 
-def _of_events(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> Iterable[str]:
+def _of_events(run: Run, inputs: Inputs, files: Mapping[str, StudyFiles]) -> Iterable[str]:
     """Check the external events of a run, and the laws of its failures; sentences on what is left out of a trace."""
     task, left_out = run.task, LeftOut()
     try:
@@ -646,7 +646,7 @@ def _of_events(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> Iterable
         yield f"{task.failures}: {reason.count:,} {what}: {reason.reason}"
 
 
-def _expect_traces(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> None:
+def _expect_traces(run: Run, inputs: Inputs, files: Mapping[str, StudyFiles]) -> None:
     """Check that no trace ends before the last submission. Whether it reaches to the end of the run is known then.
 
     Raises:
@@ -661,7 +661,7 @@ def _expect_traces(run: Run, inputs: Inputs, files: Mapping[str, Files]) -> None
         raise StudyError(f"{run}: {error.reason}", error.path or "carbon") from None
 
 
-def _expect(run: Run, what: str, inputs: Inputs, files: Mapping[str, Files]) -> None:
+def _expect(run: Run, what: str, inputs: Inputs, files: Mapping[str, StudyFiles]) -> None:
     """Check that an input of a run can be used.
 
     Raises:

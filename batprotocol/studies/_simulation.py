@@ -49,15 +49,15 @@ from batprotocol.studies.runs import (
     FAILED,
     KINDS,
     RECORDING,
-    Limits,
     Measure,
     Outcome,
+    RunLimits,
     Task,
     TimeOver,
     failed,
     is_full,
 )
-from batprotocol.studies.sources import Files, Shelf
+from batprotocol.studies.sources import Shelf, StudyFiles
 from batprotocol.studies.store.rows import GROUPS, USERS, WORKFLOWS, rounded
 from batprotocol.workloads import platform_xml, workload_json
 
@@ -147,7 +147,9 @@ def _workshop(folder: str) -> Workshop:
     return Workshop(folder)
 
 
-def execute(argument: tuple[Task, Limits, tuple[Measure, ...]], shared: Mapping[str, Files], scratch: str) -> Outcome:
+def execute(
+    argument: tuple[Task, RunLimits, tuple[Measure, ...]], shared: Mapping[str, StudyFiles], scratch: str
+) -> Outcome:
     """Run a task, and measure it.
 
     Args:
@@ -171,9 +173,9 @@ def execute(argument: tuple[Task, Limits, tuple[Measure, ...]], shared: Mapping[
 def _run(
     workshop: Workshop,
     task: Task,
-    limits: Limits,
+    limits: RunLimits,
     measures: tuple[Measure, ...],
-    shared: Mapping[str, Files],
+    shared: Mapping[str, StudyFiles],
     scratch: str,
 ) -> Outcome:
     with _in_time(limits.seconds):
@@ -291,7 +293,7 @@ def _workflows(rows: Sequence[JobRow], submitted: Submitted, platform: Platform)
         return []
 
 
-def _scheduler(workshop: Workshop, task: Task, shared: Mapping[str, Files]) -> Scheduler | Outcome:
+def _scheduler(workshop: Workshop, task: Task, shared: Mapping[str, StudyFiles]) -> Scheduler | Outcome:
     """The scheduler, or the outcome of the run if the scheduler cannot be loaded."""
     try:
         return workshop.shelf.scheduler(task.scheduler, task.arguments, workshop.inputs.root(task.source, shared))

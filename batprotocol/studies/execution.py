@@ -18,8 +18,8 @@ from batprotocol.studies import _measurement as measuring
 from batprotocol.studies._inputs import checked
 from batprotocol.studies._simulation import FUNCTION
 from batprotocol.studies.description import Description, read_description
-from batprotocol.studies.runs import DONE, FAILED, Limits, Measure, Outcome, Run
-from batprotocol.studies.sources import Files
+from batprotocol.studies.runs import DONE, FAILED, Measure, Outcome, Run, RunLimits
+from batprotocol.studies.sources import StudyFiles
 from batprotocol.studies.store import Rows, Store
 from batprotocol.studies.store.store import key_of
 
@@ -315,7 +315,7 @@ class Study:
                     memory=limits.memory,
                     on_note=note,
                 ) as engine:
-                    _Loop(engine, opened, limits, files, progress, on_progress, states, _ways(runs)).run(todo)
+                    _RunLoop(engine, opened, limits, files, progress, on_progress, states, _ways(runs)).run(todo)
             again_measured = _unmeasured(opened, runs)
             if again_measured:
                 opened.add_measured(_measured(opened, runs, again_measured, files, processes))
@@ -350,7 +350,7 @@ def _measured(
     store: Store,
     runs: Sequence[Run],
     todo: Mapping[str, tuple[Measure, ...]],
-    files: Mapping[str, Files],
+    files: Mapping[str, StudyFiles],
     processes: int | None,
 ) -> list[tuple[str, Measure, dict[str, float]]]:
     """The metrics of runs in the store, measured anew.
@@ -421,15 +421,15 @@ def _in_turn(runs: list[Run], others: int) -> list[Run]:
     return runs
 
 
-class _Loop:
+class _RunLoop:
     """Gives runs to an engine, and their results to a store."""
 
     def __init__(
         self,
         engine: Engine,
         store: Store,
-        limits: Limits,
-        files: Mapping[str, Files],
+        limits: RunLimits,
+        files: Mapping[str, StudyFiles],
         progress: Progress,
         on_progress: Callable[[Progress], None] | None,
         states: Mapping[str, str],

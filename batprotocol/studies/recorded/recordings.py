@@ -72,7 +72,7 @@ class _Submission(_Needed, total=False):
     exit: int
 
 
-class _Event(TypedDict):
+class _RecordedEvent(TypedDict):
     t_sent: float
     t_returned: float
     cmd: list[str]
@@ -98,7 +98,7 @@ class _Run(TypedDict):
     nodes: list[_Nodes]
     partitions: list[str]
     submissions: list[_Submission]
-    events: list[_Event]
+    events: list[_RecordedEvent]
     starts: list[_Start]
     log: list[tuple[float, str]]
 

@@ -569,15 +569,15 @@ class Rows(Sequence[Row]):
 
     def _repr_html_(self) -> str:
         """The first rows, with the axes in which they differ, and the most used metrics."""
-        from batprotocol._util.grids import Entry, Grid, as_html
+        from batprotocol._util.grids import Grid, GridEntry, as_html
 
         axes = [name for name, values in self.axes.items() if len(values) > 1]
         shown = [name for name in _SHOWN if any(name in row.metrics for row in self._rows)]
         rows = [
             [
-                *(Entry(str(row.axes.get(name, ""))) for name in axes),
-                Entry(row.state),
-                *(Entry(f"{row.metrics[name]:.4g}" if name in row.metrics else "") for name in shown),
+                *(GridEntry(str(row.axes.get(name, ""))) for name in axes),
+                GridEntry(row.state),
+                *(GridEntry(f"{row.metrics[name]:.4g}" if name in row.metrics else "") for name in shown),
             ]
             for row in self._rows[:_MOST]
         ]
