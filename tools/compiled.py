@@ -76,8 +76,7 @@ MODULES: Final = tuple(
             ),
             "edc/session.py",
             "_util/signals.py",
-            "results/extended.py",
-            "results/series.py",
+            "results/arithmetic.py",
             "_util/counting.py",
         )
         if name not in PLAIN

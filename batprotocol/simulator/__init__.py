@@ -11,21 +11,24 @@ files go to the observers of `results`. `peers` connects to decision components 
 simulation, and `simulating` runs a simulation from its inputs to its results.
 """
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from batprotocol._util.deprecation import old_names
-from batprotocol.errors import InputError
-from batprotocol.results import *
 from batprotocol.results import __all__ as _results
-from batprotocol.simulator.batsim.simulator import Simulator
-from batprotocol.simulator.recording import Recorder
-from batprotocol.simulator.simulating import DecisionComponent, Player, simulate
-from batprotocol.simulator.watching import Watcher, watched
-from batprotocol.workloads import *
 from batprotocol.workloads import __all__ as _inputs
 
 if TYPE_CHECKING:
+    from batprotocol.errors import InputError
+    from batprotocol.results import *
+    from batprotocol.simulator.batsim.simulator import Simulator
     from batprotocol.simulator.peers import connect, load_library
+    from batprotocol.simulator.recording import Recorder
+    from batprotocol.simulator.simulating import DecisionComponent, Player, simulate
+    from batprotocol.simulator.watching import Watcher, watched
+    from batprotocol.workloads import *
 
 __all__ = [
     "DecisionComponent",
@@ -42,8 +45,28 @@ __all__ = [
     *_results,
 ]
 
-
-# They need ZeroMQ, or load libraries: most simulations do not need them.
-__getattr__ = old_names(
-    __name__, {"scaled_load": "scaled_arrivals"}, late={"connect": "peers", "load_library": "peers"}
+# Whoever needs one of these modules does not wait for the others.
+_MODULES = {
+    "batsim.simulator": ("Simulator",),
+    "peers": ("connect", "load_library"),
+    "recording": ("Recorder",),
+    "simulating": ("DecisionComponent", "Player", "simulate"),
+    "watching": ("Watcher", "watched"),
+}
+_OTHERS = {
+    **dict.fromkeys(_inputs, "batprotocol.workloads"),
+    **dict.fromkeys(_results, "batprotocol.results"),
+    "InputError": "batprotocol.errors",
+}
+_own = old_names(
+    __name__,
+    {"scaled_load": "scaled_arrivals"},
+    late={name: module for module, names in _MODULES.items() for name in names},
 )
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OTHERS:
+        return _own(name)
+    found = globals()[name] = getattr(import_module(_OTHERS[name]), name)
+    return found

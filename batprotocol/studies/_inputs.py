@@ -20,12 +20,22 @@ from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.policies.names import PolicyNameError, parts_of, scheduler_named, with_options
-from batprotocol.results.grouping import GROUPINGS, JobGroups, job_groups
+from batprotocol.results.groups import GROUPINGS, JobGroups, job_groups
 from batprotocol.simulator import ExternalEventList, host_events_of, read_external_events
 from batprotocol.sites.logs.outages import outage_events, read_outages
+from batprotocol.studies._inputs import made_events
 from batprotocol.studies.keys import KEYS, NEVER, OLD_KEYS
 from batprotocol.studies.runs import Run, Task, TraceFile
-from batprotocol.studies.sources import CAP, ChosenScheduler, StudyFiles, electricity_of, filled, is_policy, read_trace
+from batprotocol.studies.sources import (
+    CAP,
+    ChosenScheduler,
+    Files,
+    StudyFiles,
+    electricity_of,
+    filled,
+    is_policy,
+    read_trace,
+)
 from batprotocol.workloads import Platform, Workload, advice_on, named_workload, platform_for, read_platform
 from batprotocol.workloads.changes import known_run_times
 from batprotocol.workloads.described import parse_watts, with_watts

@@ -10,15 +10,23 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from batprotocol.errors import InputError, PackageMissing, StudyError
-from batprotocol.results.beside import KnownPower, power_beside
 from batprotocol.results.electricity import TraceTooShort
+from batprotocol.results.groups import workflow_means
+from batprotocol.results.reports import KnownPower, power_beside
 from batprotocol.results.times import JobTimes, MeasuredTime
-from batprotocol.results.workflows import workflow_means
-from batprotocol.simulator import JobRow, OwnMetric, TimedHostEvent, WorkflowResult, grouped, load_metric, measured
+from batprotocol.simulator import (
+    JobRow,
+    OwnMetric,
+    TimedHostEvent,
+    WorkflowResult,
+    grouped,
+    load_metric,
+    measured,
+)
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.runs import DONE, Measure, OwnMetricFile
-from batprotocol.studies.sources import StudyFiles, electricity_of, known_electricity
+from batprotocol.studies.sources import Files, StudyFiles, electricity_of, known_electricity
 from batprotocol.studies.store.rows import Rows, failures_in, groups_in, jobs_in, users_in, workflows_in
 from batprotocol.workloads.requests import Attempt
 

@@ -26,9 +26,9 @@ from batprotocol.errors import InputError, PeerGone
 from batprotocol.model import Message
 from batprotocol.policies import Policy
 from batprotocol.policies.jobs import allocations_of
-from batprotocol.results.beside import ALLOCATIONS, PowerFile, power_beside, write_failures, write_power
 from batprotocol.results.files import expect_plain_names
-from batprotocol.results.grouping import with_allocations
+from batprotocol.results.groups import with_allocations
+from batprotocol.results.reports import ALLOCATIONS, PowerFile, power_beside, write_failures, write_power
 from batprotocol.simulator import (
     JobRow,
     JobRows,

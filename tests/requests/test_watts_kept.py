@@ -25,7 +25,7 @@ from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, Policy
 from batprotocol.policies.caps import Cap
 from batprotocol.policies.jobs import Entry
-from batprotocol.results.observing import Observer, PStateRow
+from batprotocol.results.observers import Observer, PStateRow
 from batprotocol.simulator import Platform, StaticJob, Workload, described_platform, simulate
 from batprotocol.wire import binary
 from batprotocol.workloads.electricity import Trace, Watts

@@ -26,9 +26,8 @@ from batprotocol.recordings.exporting.tables import events_of
 from batprotocol.recordings.exporting.tables import job_rows as captured_rows
 from batprotocol.recordings.jobs import CapturedJob
 from batprotocol.results import ResultFiles, read_energy
-from batprotocol.results.attempts import read_attempts, write_attempts
-from batprotocol.results.beside import PowerFile, power_beside, write_power
 from batprotocol.results.files import COLUMNS, jobs_text, parse_jobs, schedule_text
+from batprotocol.results.reports import PowerFile, power_beside, read_attempts, write_attempts, write_power
 from batprotocol.simulator import (
     EnergyRow,
     JobRow,

@@ -13,7 +13,7 @@ from batprotocol.conversation.automaton import HostPower
 from batprotocol.conversation.state import PowerRecord
 from batprotocol.model import HostState
 from batprotocol.results import MachineStatesRow, PStateRow
-from batprotocol.results.extended import difference, plus
+from batprotocol.results.arithmetic import difference, plus
 from batprotocol.simulator.actions.limited import actions_for
 from batprotocol.simulator.machine.demands import Demands
 from batprotocol.simulator.machine.task import ParallelTask

@@ -22,8 +22,8 @@ from batprotocol.recordings.jobs import CapturedJob, host_count, jobs_of
 from batprotocol.recordings.kinds import JOBS, jobs_file
 from batprotocol.recordings.timeline import TimelineJob
 from batprotocol.recordings.timeline.tables import read_table
-from batprotocol.results.beside import KnownPower, failures_beside, power_beside
 from batprotocol.results.files import COLUMNS, parse_jobs
+from batprotocol.results.reports import KnownPower, failures_beside, power_beside
 from batprotocol.simulator import TAU, Electricity, JobRow, Metrics, OwnMetric, TimedHostEvent, measured, read_jobs
 from batprotocol.sites.logs import LoggedJob
 from batprotocol.sites.logs.imports import Import

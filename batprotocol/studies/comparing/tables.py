@@ -11,7 +11,7 @@ import msgspec
 from batprotocol._util import grids as formats
 from batprotocol._util.grids import Grid, GridEntry, cell_decimals, number, signed
 from batprotocol.errors import InputError, shown
-from batprotocol.results.steadiness import CONSEQUENCE, WAITING, grows
+from batprotocol.results.text import WAITING, grows
 from batprotocol.results.units import in_unit, usual_unit
 from batprotocol.simulator import Metric
 from batprotocol.studies.comparing.intervals import (
@@ -42,6 +42,7 @@ from batprotocol.studies.comparing.rows import (
     select,
     value_of,
 )
+from batprotocol.workloads.workload import UNSTEADY
 
 __all__ = [
     "UNKNOWABLE",
@@ -271,7 +272,7 @@ def load_note(rows: Iterable[ResultRow]) -> str:
         )
     if not reasons:
         return ""
-    return f"{'; '.join(reasons)}: {CONSEQUENCE}"
+    return f"{'; '.join(reasons)}: {UNSTEADY}"
 
 
 def _grows(metrics: Mapping[str, float]) -> bool:

@@ -24,10 +24,9 @@ from batprotocol.results import (
     read_energy,
     read_jobs,
 )
-from batprotocol.results.beside import ALLOCATIONS, ENERGY, failures_beside
-from batprotocol.results.files import COLUMNS
-from batprotocol.results.frames import JOB_KINDS, arrow_table, pandas_frame, polars_frame
-from batprotocol.results.grouping import JobGroups
+from batprotocol.results.files import COLUMNS, JOB_KINDS, arrow_table, pandas_frame, polars_frame
+from batprotocol.results.groups import JobGroups
+from batprotocol.results.reports import ALLOCATIONS, ENERGY, failures_beside
 from batprotocol.studies.runs import DONE, RECORDING, TRACEBACK, Measure
 from batprotocol.workloads.requests import Allocated, Attempt
 

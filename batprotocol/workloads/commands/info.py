@@ -12,7 +12,7 @@ from batprotocol._util.grids import Grid, GridEntry
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
-from batprotocol.results.words import duration, percent, ratio
+from batprotocol.results.text import duration, percent, ratio
 from batprotocol.simulator import WEEK, WorkloadInfo, WorkloadShare, named_workload, with_recordings, workload_info
 from batprotocol.sites.logs.imports import Import
 from batprotocol.sites.logs.opening import is_logged, read_log

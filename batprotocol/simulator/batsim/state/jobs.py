@@ -6,8 +6,8 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.model import FinalJobState, Job
 from batprotocol.results import JobRow
-from batprotocol.results.extended import difference, total
-from batprotocol.results.precise import Precise
+from batprotocol.results.arithmetic import difference, total
+from batprotocol.results.observers import Precise
 from batprotocol.simulator.batsim.state.reports import Reports
 from batprotocol.simulator.queue.actor import SimulationActor
 from batprotocol.simulator.queue.exact import EventQueue

@@ -8,8 +8,8 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol.model import HostState
 from batprotocol.results import EnergyRow, Observer, Observers, Totals
-from batprotocol.results.extended import difference, quotient, total
-from batprotocol.results.precise import Precise
+from batprotocol.results.arithmetic import difference, quotient, total
+from batprotocol.results.observers import Precise
 from batprotocol.simulator.machine.machine import SimulatedMachine
 from batprotocol.simulator.queue.exact import EventQueue
 

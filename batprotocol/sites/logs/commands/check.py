@@ -12,7 +12,7 @@ from batprotocol._util.grids import Grid, GridEntry
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of, printable
-from batprotocol.results.words import duration, percent
+from batprotocol.results.text import duration, percent
 from batprotocol.sites.logs.checking import CopyCheck, Explanation, Waits
 from batprotocol.sites.logs.commands.copies import explanations, simulated_copy
 from batprotocol.sites.logs.imports import Import
