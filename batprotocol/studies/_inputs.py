@@ -29,7 +29,6 @@ from batprotocol.studies.runs import Run, Task, TraceFile
 from batprotocol.studies.sources import (
     CAP,
     ChosenScheduler,
-    Files,
     StudyFiles,
     electricity_of,
     filled,

@@ -26,7 +26,7 @@ from batprotocol.simulator import (
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.runs import DONE, Measure, OwnMetricFile
-from batprotocol.studies.sources import Files, StudyFiles, electricity_of, known_electricity
+from batprotocol.studies.sources import StudyFiles, electricity_of, known_electricity
 from batprotocol.studies.store.rows import Rows, failures_in, groups_in, jobs_in, users_in, workflows_in
 from batprotocol.workloads.requests import Attempt
 
