@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from batprotocol.fast.messages import MESSAGES, ROUTES
+from batprotocol.fast.topics import MESSAGES, ROUTES
 from batprotocol.schemas.commands.fast import NAMES, class_of, keys, task_of
 from batprotocol.schemas.commands.told import Told, title
 from handbook.markdown import capitalised, code, definitions, prose, table, target

@@ -58,7 +58,7 @@ def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
 
 def _payload(data: bytes) -> tuple[FastMessage, dict[str, Any]]:
     from batprotocol.fast.wire import decode_alone
-    from batprotocol.fast.wire.json import tree_of
+    from batprotocol.fast.wire.codec import tree_of
 
     message = decode_alone(data)
     return message, tree_of(message)
@@ -66,7 +66,7 @@ def _payload(data: bytes) -> tuple[FastMessage, dict[str, Any]]:
 
 def _json_message(data: bytes) -> tuple[FastMessage, dict[str, Any]]:
     from batprotocol.fast.wire import from_json
-    from batprotocol.fast.wire.json import tree_of
+    from batprotocol.fast.wire.codec import tree_of
 
     message = from_json(data)
     return message, tree_of(message)
@@ -77,7 +77,7 @@ def _line(data: bytes) -> tuple[FastMessage | None, dict[str, Any]]:
     from batprotocol.fast.recording import read_line
     from batprotocol.fast.topics import Topic
     from batprotocol.fast.wire import decode
-    from batprotocol.fast.wire.json import tree_of
+    from batprotocol.fast.wire.codec import tree_of
 
     recorded = read_line(data)
     original: dict[str, Any] = {"topic": recorded.topic, "time": recorded.time}

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from batprotocol.cli.terminal.text import Piece
 from batprotocol.fast import values
-from batprotocol.fast.messages import MESSAGES, ROUTES
-from batprotocol.fast.wire.shapes import shape_of
+from batprotocol.fast.topics import MESSAGES, ROUTES
+from batprotocol.fast.wire.kinds import shape_of
 from batprotocol.schemas.commands.told import Told, meanings, title
 
 __all__ = ["NAMES", "class_of", "describe", "keys", "overview", "task_of"]

@@ -1,6 +1,6 @@
 """A storm: many virtual machines on many nodes, whose broker is killed on the way, and what became of every task.
 
-`python tests/fast_storm.py --nodes 50 --machines 1000` tells it in words.
+`python tests/fast/fast_storm.py --nodes 50 --machines 1000` tells it in words.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from brokers import Mosquitto
 from fast_nodes import nodes, own_sockets, own_threads
 
 from batprotocol.errors import PeerSilent, TaskFailed
 from batprotocol.fast import Call, Cluster, Result
-from batprotocol.fast.messages import RESULTS
 from batprotocol.fast.runtime.cluster import Heard
+from batprotocol.fast.topics import RESULTS
 
 DEEDS = ("start", "stop", "suspend", "resume", "migrate")
 OPTIONS = [

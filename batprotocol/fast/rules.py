@@ -1,18 +1,30 @@
-"""The rules of FaST: mistakes in messages between schedulers, migration frameworks, agents and pscom, with severities.
+"""The rules of FaST, with their severities, and the state of a conversation.
 
 There are two rule sets: `fast-lib` is for conversations in which every program reads with fast-lib, `protocol` for
-those in which the specification's spelling is understood, too. This module must not know of any message.
+those in which the specification's spelling is understood, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Final, Literal
+import heapq
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import ClassVar, Final, Generic, Literal, TypeVar
 
 from batprotocol._util.rules import Catalogue, Row, Rule, Severity
 from batprotocol._util.rules import Violation as AnyViolation
 
-__all__ = ["CATALOGUE", "RULE_SETS", "Violation"]
+__all__ = [
+    "CATALOGUE",
+    "LARGEST",
+    "RULE_SETS",
+    "BoundedMemory",
+    "FastState",
+    "OpenRequest",
+    "Violation",
+]
+
 
 RULE_SETS: Final = ("fast-lib", "protocol")
 """Their names."""
@@ -142,3 +154,130 @@ class Violation(AnyViolation, frozen=True):
     """A broken rule of FaST, and its place."""
 
     RULES: ClassVar[Mapping[str, Rule]] = CATALOGUE.rules
+
+
+# The state that all receivers share: the clock, the violations so far, and the open requests
+
+
+LARGEST = 10_000
+"""The maximum number of entries of each kind in memory."""
+
+Key = TypeVar("Key")
+Thing = TypeVar("Thing")
+
+
+class BoundedMemory(Generic[Key, Thing]):
+    """A dictionary that forgets its oldest entries.
+
+    >>> memory: BoundedMemory[str, int] = BoundedMemory(2)
+    >>> memory["a"], memory["b"], memory["c"] = 1, 2, 3
+    >>> memory.get("a"), memory.get("c")
+    (None, 3)
+    """
+
+    def __init__(self, largest: int = 0) -> None:
+        self._things: OrderedDict[Key, Thing] = OrderedDict()
+        self._largest = largest or LARGEST
+
+    def __setitem__(self, key: Key, thing: Thing) -> None:
+        self._things[key] = thing
+        self._things.move_to_end(key)
+        if len(self._things) > self._largest:
+            self._things.popitem(last=False)
+
+    def get(self, key: Key) -> Thing | None:
+        """The entry of this key, or None."""
+        return self._things.get(key)
+
+    def pop(self, key: Key) -> Thing | None:
+        """Forget the entry of this key, and return it, or None."""
+        return self._things.pop(key, None)
+
+    def drop(self, condition: Callable[[Key], bool]) -> None:
+        """Forget all entries whose keys fulfill the condition."""
+        for key in [key for key in self._things if condition(key)]:
+            del self._things[key]
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+
+class OpenRequest:
+    """An open request, and whether its answer has come.
+
+    Attributes:
+        number: the number of the message with the request.
+        deadline: the time after which the answer is overdue, in seconds.
+        overdue: the rule that is broken after this time, or "".
+        open: the rule that is broken if the answer is missing at the end, or "".
+        text: a description of the answer.
+        done: whether the answer has come.
+    """
+
+    __slots__ = ("deadline", "done", "number", "open", "overdue", "text")
+
+    def __init__(self, number: int, deadline: float, overdue: str, open: str, text: str) -> None:
+        self.number = number
+        self.deadline = deadline
+        self.overdue = overdue
+        self.open = open
+        self.text = text
+        self.done = False
+
+
+class FastState:
+    """The clock, the violations, and the open requests.
+
+    Args:
+        rules: the name of the rule set.
+    """
+
+    def __init__(self, rules: str) -> None:
+        self.severities: Mapping[str, Severity] = CATALOGUE.severities(rules)
+        self.number = 0
+        self.time = 0.0
+        self.found: list[Violation] = []
+        self._waiting: list[tuple[float, int, OpenRequest]] = []
+        self._order = count()
+
+    def report(
+        self, rule: str, path: str, text: str, number: int | None = None, *, severity: Severity | None = None
+    ) -> None:
+        """Record a violation of the current message, or of an earlier one.
+
+        Args:
+            rule: its id.
+            path: the place in the message.
+            text: a description of the mistake.
+            number: the number of an earlier message.
+            severity: instead of the rule's severity, if less is known than usual.
+        """
+        usual = self.severities.get(rule)
+        if usual is not None:
+            place = self.number if number is None else number
+            self.found.append(Violation(place, path, rule, severity or usual, text))
+
+    def wait(self, seconds: float, overdue: str, open: str, text: str) -> OpenRequest:
+        """Wait for an answer, for this time."""
+        waiting = OpenRequest(self.number, self.time + seconds, overdue, open, text)
+        heapq.heappush(self._waiting, (waiting.deadline, next(self._order), waiting))
+        if len(self._waiting) > 2 * LARGEST:
+            self._waiting = [entry for entry in self._waiting if not entry[2].done][-LARGEST:]
+            heapq.heapify(self._waiting)
+        return waiting
+
+    def clock(self, time: float) -> None:
+        """Advance to this time, and record the answers that are overdue."""
+        self.time = max(self.time, time)
+        while self._waiting and self._waiting[0][0] < self.time:
+            waiting = heapq.heappop(self._waiting)[2]
+            if not waiting.done and waiting.overdue:
+                seconds = f"{self.time - waiting.deadline:.0f} s"
+                self.report(waiting.overdue, "", f"{waiting.text} is overdue for {seconds}", waiting.number)
+
+    def end(self) -> None:
+        """Record the answers that are missing."""
+        for _, _, waiting in sorted(self._waiting, key=lambda entry: entry[2].number):
+            if not waiting.done and waiting.open:
+                self.report(waiting.open, "", f"{waiting.text} has not come when the recording ends", waiting.number)
+        self._waiting.clear()

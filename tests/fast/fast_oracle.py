@@ -244,7 +244,7 @@ def _tree_of_task(message: Any, task: str, key: str) -> Any:
 
 def _kept(value: Any) -> Any:
     """Its keys, but for what fast-lib does not read."""
-    from batprotocol.fast.wire.json import tree_of
+    from batprotocol.fast.wire.codec import tree_of
 
     tree = tree_of(value)
     unread = ["message", "host", "scheduler"]
