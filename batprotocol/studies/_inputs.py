@@ -23,7 +23,6 @@ from batprotocol.policies.names import PolicyNameError, parts_of, scheduler_name
 from batprotocol.results.groups import GROUPINGS, JobGroups, job_groups
 from batprotocol.simulator import ExternalEventList, host_events_of, read_external_events
 from batprotocol.sites.logs.outages import outage_events, read_outages
-from batprotocol.studies._inputs import made_events
 from batprotocol.studies.keys import KEYS, NEVER, OLD_KEYS
 from batprotocol.studies.runs import Run, Task, TraceFile
 from batprotocol.studies.sources import (
