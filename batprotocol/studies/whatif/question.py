@@ -201,7 +201,7 @@ def _run_time(workload: Workload, job: StoredJob) -> float:
 def usual_length(span: LogSpan) -> float:
     """A length of which a log has at least ten windows: a week, a day, or part of one.
 
-    >>> [span_text(usual_length(Span(0.0, days * 86_400.0, 0.0, 0.0))) for days in (200, 12, 2)]
+    >>> [span_text(usual_length(LogSpan(0.0, days * 86_400.0, 0.0, 0.0))) for days in (200, 12, 2)]
     ['1 week', '1 day', '3 hours']
     """
     time = span.end - span.begin
