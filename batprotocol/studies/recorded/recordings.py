@@ -19,7 +19,7 @@ import msgspec
 from batprotocol.errors import InputError, shown
 from batprotocol.policies.slurm import Phases
 from batprotocol.sites.slurm.accounting import Accounting, accounting_of
-from batprotocol.sites.slurm.configuration import Configuration, SlurmConfiguration, configuration_of, switches_of
+from batprotocol.sites.slurm.configuration import SlurmConfiguration, configuration_of, switches_of
 from batprotocol.workloads.requests import expanded_names
 
 __all__ = [
