@@ -17,11 +17,21 @@ If the disk is full, the journal uses the space that remains, and keeps the mess
 does not fit, the journal stays.
 """
 
+from typing import TYPE_CHECKING
+
+from batprotocol._util.deprecation import old_names
 from batprotocol.edc.recording.archives import METADATA as METADATA
 from batprotocol.edc.recording.archives import UNFINISHED as UNFINISHED
 from batprotocol.edc.recording.archives import Names as Names
+from batprotocol.edc.recording.facts import facts as facts
+from batprotocol.edc.recording.facts import fingerprint as fingerprint
 from batprotocol.edc.recording.recorder import Recorder as Recorder
 from batprotocol.edc.recording.recorder import facts as facts
 from batprotocol.edc.recording.recorder import fingerprint as fingerprint
+
+if TYPE_CHECKING:
+    from batprotocol.edc.recording.recorder import Recorder as Recorder
+
+__getattr__ = old_names(__name__, {}, late={"Recorder": "recorder"})  # not for those who read recordings
 
 __all__ = ["METADATA", "UNFINISHED", "Names", "Recorder", "facts", "fingerprint"]
