@@ -17,7 +17,7 @@ import msgspec
 from batprotocol import model
 from batprotocol._util.requirements import installing
 from batprotocol.conversation.hostsets import read_hosts
-from batprotocol.edc.recording.archives import MOST, moment_of
+from batprotocol.edc.recording.names import MOST, moment_of
 from batprotocol.errors import PackageMissing
 from batprotocol.model import Direction, Message
 from batprotocol.recordings.entries import Entry

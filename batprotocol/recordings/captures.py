@@ -22,7 +22,7 @@ import msgspec
 from batprotocol._util.deprecation import OldName
 from batprotocol._util.tables import Rows
 from batprotocol.edc.recording import METADATA, UNFINISHED, Names
-from batprotocol.edc.recording.archives import MCAP, MCAP_MAGIC, MOST, moment_of
+from batprotocol.edc.recording.names import MCAP, MCAP_MAGIC, MOST, moment_of
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction
 from batprotocol.recordings import sources

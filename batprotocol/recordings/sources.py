@@ -18,7 +18,7 @@ from typing import IO, Final, NamedTuple
 
 from batprotocol._util.files import reason_of
 from batprotocol.edc.recording import METADATA, UNFINISHED
-from batprotocol.edc.recording.archives import MCAP, MCAP_MAGIC, MOST
+from batprotocol.edc.recording.names import MCAP, MCAP_MAGIC, MOST
 from batprotocol.errors import CaptureError, PackageMissing
 from batprotocol.recordings._archives import MAGIC, ArchiveError, Listing, Member, chosen, in_order, listed
 from batprotocol.recordings.names import NOT_FINISHED, SIDES, TWINS

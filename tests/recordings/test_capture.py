@@ -19,7 +19,7 @@ from support import files_of, runs
 
 from batprotocol import Direction, EDCHelloEvent, Message, MessageBuilder, RejectJobEvent
 from batprotocol.edc.recording import Names, Recorder
-from batprotocol.edc.recording.archives import moment_of
+from batprotocol.edc.recording.names import moment_of
 from batprotocol.recordings import Capture, CaptureError, Entry
 from batprotocol.recordings.copies import copy
 from batprotocol.wire import frames

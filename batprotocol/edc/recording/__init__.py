@@ -11,7 +11,8 @@ At the end of the run, a file in the requested format replaces the journal. Unti
 `.mcap` has no index, and a folder holds the archive `unfinished.tar`. Another thread prepares the final file during the
 run.
 
-`archives` and `mcap` implement the formats, and `recorder` selects one of them, and collects the metadata of a run.
+`names` has the names of files and messages. `archives` and `mcap` implement the formats, and `recorder` selects one of
+them, and collects the metadata of a run.
 
 If the disk is full, the journal uses the space that remains, and keeps the messages that it holds. If the final file
 does not fit, the journal stays.
@@ -20,18 +21,18 @@ does not fit, the journal stays.
 from typing import TYPE_CHECKING
 
 from batprotocol._util.deprecation import old_names
-from batprotocol.edc.recording.archives import METADATA as METADATA
-from batprotocol.edc.recording.archives import UNFINISHED as UNFINISHED
-from batprotocol.edc.recording.archives import Names as Names
-from batprotocol.edc.recording.facts import facts as facts
-from batprotocol.edc.recording.facts import fingerprint as fingerprint
-from batprotocol.edc.recording.recorder import Recorder as Recorder
-from batprotocol.edc.recording.recorder import facts as facts
-from batprotocol.edc.recording.recorder import fingerprint as fingerprint
+from batprotocol.edc.recording.names import METADATA as METADATA
+from batprotocol.edc.recording.names import UNFINISHED as UNFINISHED
+from batprotocol.edc.recording.names import Names as Names
 
 if TYPE_CHECKING:
     from batprotocol.edc.recording.recorder import Recorder as Recorder
+    from batprotocol.edc.recording.recorder import facts as facts
+    from batprotocol.edc.recording.recorder import fingerprint as fingerprint
 
-__getattr__ = old_names(__name__, {}, late={"Recorder": "recorder"})  # not for those who read recordings
+_LATE = {"Recorder": "recorder", "facts": "recorder", "fingerprint": "recorder"}
+"""The names that those who read recordings do not need, and their modules."""
+
+__getattr__ = old_names(__name__, {}, late=_LATE)
 
 __all__ = ["METADATA", "UNFINISHED", "Names", "Recorder", "facts", "fingerprint"]

@@ -1,4 +1,4 @@
-"""A recording as an archive, or as a folder that is made from one at the end, with its names, times and journal."""
+"""A recording as an archive, or as a folder that is made from one at the end, and the journal of both."""
 
 from __future__ import annotations
 
@@ -9,81 +9,23 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from threading import Event, Thread
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from batprotocol._util.files import naming
+from batprotocol.edc.recording.names import Names
 from batprotocol.model import Direction
 
 __all__ = [
     "GROWTH",
-    "LAST",
-    "MCAP",
-    "MCAP_MAGIC",
-    "METADATA",
-    "MOST",
-    "UNFINISHED",
     "ArchiveRecording",
     "Compressed",
     "FolderRecording",
     "Journal",
-    "Names",
     "Packer",
     "Sink",
-    "moment_of",
     "replace",
     "telling",
 ]
-
-
-MCAP: Final = ".mcap"
-MCAP_MAGIC: Final = b"\x89MCAP0\r\n"
-"""The bytes that an MCAP file begins and ends with."""
-
-_ENDS: Final = {direction: f"-{direction.value}.bin" for direction in Direction}
-
-
-class Names(NamedTuple):
-    """The names of the files of messages in an archive or a folder.
-
-    Attributes:
-        ends: the text after the number, for each direction.
-        digits: the minimum number of digits of a number.
-
-    >>> Names().of(4, Direction.BATSIM_TO_EDC)
-    '00004-b2e.bin'
-    """
-
-    ends: Mapping[Direction, str] = _ENDS
-    digits: int = 5
-
-    def of(self, number: int, direction: Direction) -> str:
-        """The name of a message.
-
-        Args:
-            number: its number in the conversation, from 0.
-            direction: its direction.
-        """
-        return f"{number:0{self.digits}}{self.ends[direction]}"
-
-
-# The simulated times in the index of a recording: whole nanoseconds
-
-
-MOST: Final = 2**64 - 1
-"""The last moment: 584 years in nanoseconds."""
-LAST: Final = 1.8e10
-"""All times from this one on, in seconds, are the last moment."""
-
-
-def moment_of(time: float | None) -> int:
-    """A simulated time in the index of a capture: in nanoseconds, from 0 to `MOST`; 0 for None.
-
-    >>> moment_of(1.5), moment_of(None)
-    (1500000000, 0)
-    """
-    if time is None or not time > 0:
-        return 0
-    return int(time * 1e9 + 0.5) if time < LAST else MOST
 
 
 # The journal: a file that is mapped into memory and grows. The system has the data as soon as they are written there
@@ -295,12 +237,6 @@ def replace(journal: str, parts: Iterable[bytes], otherwise: str) -> None:
 
 # The archive, and the folder that is made from one at the end
 
-
-UNFINISHED: Final = "unfinished.tar"
-"""The archive in a folder while its recording is not finished."""
-
-METADATA: Final = "metadata.json"
-"""The file with the metadata of a recording: a JSON object whose values are texts."""
 
 PRESET: Final = 1
 """The compression level of xz. With 6, its default, it takes fourteen times as long, and longer than the simulation."""

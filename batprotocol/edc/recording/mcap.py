@@ -23,7 +23,8 @@ from time import time_ns
 from typing import Final, NamedTuple
 
 from batprotocol._util.requirements import installing
-from batprotocol.edc.recording.archives import MCAP_MAGIC, Journal, Names, moment_of, replace
+from batprotocol.edc.recording.archives import Journal, replace
+from batprotocol.edc.recording.names import MCAP_MAGIC, Names, moment_of
 from batprotocol.errors import PackageMissing
 from batprotocol.model import Direction
 from batprotocol.wire import detect

@@ -14,17 +14,8 @@ from pathlib import PurePosixPath
 from types import TracebackType
 from typing import Final, Protocol, TypeVar
 
-from batprotocol.edc.recording.archives import (
-    MCAP,
-    UNFINISHED,
-    ArchiveRecording,
-    Compressed,
-    FolderRecording,
-    Journal,
-    Names,
-    Packer,
-    Sink,
-)
+from batprotocol.edc.recording.archives import ArchiveRecording, Compressed, FolderRecording, Journal, Packer, Sink
+from batprotocol.edc.recording.names import MCAP, UNFINISHED, Names
 from batprotocol.model import Direction
 
 __all__ = [
