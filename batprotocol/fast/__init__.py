@@ -6,9 +6,9 @@ r"""FaST: a scheduler, agents, migration frameworks and applications, which talk
 (True, 'fast/migfra/node-a/result')
 
 The modules, from the lowest layer up: `values` (the messages), `topics` (and the table of the messages on them), `wire`
-(YAML in two dialects, JSON), `recording` (lines of recordings), `_rules` and `conversation` (the check of messages), and
-`runtime` (a connection to a broker, tasks that give their results, schedulers as programs, and nodes to test schedulers
-with).
+(YAML in two dialects, JSON), `recording` (lines of recordings), `conversation` (the check of messages, by its rules),
+and `runtime` (a connection to a broker, tasks that give their results, schedulers as programs, and nodes to test
+schedulers with).
 """
 
 from typing import TYPE_CHECKING
@@ -25,15 +25,15 @@ from batprotocol.fast.topics import topic_for as topic_for
 from batprotocol.fast.values import *
 
 if TYPE_CHECKING:
-    from batprotocol.fast.runtime._cluster import Call as Call
-    from batprotocol.fast.runtime._cluster import Cluster as Cluster
-    from batprotocol.fast.runtime._cluster import Node as Node
-    from batprotocol.fast.runtime._hypervisor import Settings as Settings
-    from batprotocol.fast.runtime._nodes import serve_nodes as serve_nodes
-    from batprotocol.fast.runtime._scheduler import FastScheduler as FastScheduler
-    from batprotocol.fast.runtime._scheduler import run as run
+    from batprotocol.fast.runtime.cluster import Call as Call
+    from batprotocol.fast.runtime.cluster import Cluster as Cluster
+    from batprotocol.fast.runtime.cluster import Node as Node
     from batprotocol.fast.runtime.connection import Broker as Broker
     from batprotocol.fast.runtime.connection import Will as Will
+    from batprotocol.fast.runtime.hypervisor import Settings as Settings
+    from batprotocol.fast.runtime.nodes import serve_nodes as serve_nodes
+    from batprotocol.fast.runtime.scheduler import FastScheduler as FastScheduler
+    from batprotocol.fast.runtime.scheduler import run as run
     from batprotocol.fast.wire import decode as decode
     from batprotocol.fast.wire import encode as encode
 else:
@@ -41,16 +41,16 @@ else:
 
     _LATE = {
         "Broker": "runtime.connection",
-        "Call": "runtime._cluster",
-        "Cluster": "runtime._cluster",
-        "FastScheduler": "runtime._scheduler",
-        "Node": "runtime._cluster",
-        "Settings": "runtime._hypervisor",
+        "Call": "runtime.cluster",
+        "Cluster": "runtime.cluster",
+        "FastScheduler": "runtime.scheduler",
+        "Node": "runtime.cluster",
+        "Settings": "runtime.hypervisor",
         "Will": "runtime.connection",
         "decode": "wire",
         "encode": "wire",
-        "run": "runtime._scheduler",
-        "serve_nodes": "runtime._nodes",
+        "run": "runtime.scheduler",
+        "serve_nodes": "runtime.nodes",
     }
     """The names that need packages which nothing else in the library needs, and their modules."""
 

@@ -28,8 +28,8 @@ from batprotocol.fast.values import FastMessage
 if TYPE_CHECKING:
     from batprotocol.fast.conversation import Conversation
     from batprotocol.fast.recording import Recorded
-    from batprotocol.fast.runtime._nodes import Nodes
     from batprotocol.fast.runtime.connection import Broker, Received
+    from batprotocol.fast.runtime.nodes import Nodes
 
 
 # The address of the broker
@@ -306,8 +306,8 @@ def send(
 
 def _run_nodes(hosts: tuple[str, ...], broker: Broker, verbose: bool, **settings: Any) -> None:
     """Run nodes until they have quit or a signal comes."""
-    from batprotocol.fast.runtime._hypervisor import Settings
-    from batprotocol.fast.runtime._nodes import serve_nodes
+    from batprotocol.fast.runtime.hypervisor import Settings
+    from batprotocol.fast.runtime.nodes import serve_nodes
 
     logging.basicConfig(format="batproto: %(message)s", level=logging.INFO if verbose else logging.WARNING)
 
@@ -324,7 +324,7 @@ def _run_nodes(hosts: tuple[str, ...], broker: Broker, verbose: bool, **settings
 def _send_message(broker: Broker, topic: str, payload: bytes, as_is: bool, qos: int | None, wait: float | None) -> None:
     """Send a payload to a topic, and if it is a task, optionally wait for its result."""
     from batprotocol.fast import wire
-    from batprotocol.fast.runtime._cluster import Cluster
+    from batprotocol.fast.runtime.cluster import Cluster
 
     known = None if as_is else Topic.parse(topic)
     message = None if known is None else wire.decode(payload, known, dialect="any")

@@ -1,7 +1,7 @@
 """Conversations in the older protocols: all messages so far, judged one by one, and advice about them.
 
 Both sides take turns, and Batsim begins. The conversation trusts the messages of Batsim, and judges those of the
-scheduler as they are on the wire. `json._rules` and `text._rules` judge a single message; `rules` lists the rules, in
+scheduler as they are on the wire. `json.rules` and `text.rules` judge a single message; `rules` lists the rules, in
 nine rule sets: Batsim 1.0.0, 1.2.0, 1.4.0, 2.0.0 and 4.2.1 in JSON, and versions 0 to 3 of text, as they really behave.
 """
 
@@ -14,10 +14,10 @@ from typing import Any, Final
 from batprotocol.conversation.advice import DEFAULT_SECONDS, Advice, Adviser
 from batprotocol.errors import DecodeError
 from batprotocol.legacy.json import events as e
-from batprotocol.legacy.json._rules import JsonJudge
+from batprotocol.legacy.json.rules import JsonJudge
 from batprotocol.legacy.rules import CATALOGUE, DEFAULT, RULE_SETS, RuleState, Violation, rule_set_for
 from batprotocol.legacy.text import events as t
-from batprotocol.legacy.text._rules import TextJudge
+from batprotocol.legacy.text.rules import TextJudge
 from batprotocol.legacy.wire import decode, detect
 from batprotocol.model import Direction
 

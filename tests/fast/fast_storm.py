@@ -24,7 +24,7 @@ from fast_nodes import nodes, own_sockets, own_threads
 
 from batprotocol.errors import PeerSilent, TaskFailed
 from batprotocol.fast import Call, Cluster, Result
-from batprotocol.fast.runtime._cluster import Heard
+from batprotocol.fast.runtime.cluster import Heard
 from batprotocol.fast.topics import RESULTS
 
 DEEDS = ("start", "stop", "suspend", "resume", "migrate")

@@ -11,9 +11,9 @@ import pytest
 
 from batprotocol.fast import Settings
 from batprotocol.fast import values as v
-from batprotocol.fast.runtime import _nodes as room
-from batprotocol.fast.runtime._hypervisor import DEEDS, Hypervisors, Luck, VirtualMachine
-from batprotocol.fast.runtime._nodes import Agent, Applications, PscomProcesses
+from batprotocol.fast.runtime import nodes as room
+from batprotocol.fast.runtime.hypervisor import DEEDS, Hypervisors, Luck, VirtualMachine
+from batprotocol.fast.runtime.nodes import Agent, Applications, PscomProcesses
 from batprotocol.fast.values import ALLOWED, ANY_PROCESS, COMPLETED, PscomRequest, PscomResponse
 
 WITHOUT_ENGINE = True

@@ -324,7 +324,7 @@ def test_any_text_is_an_address_or_told(text: str) -> None:
     ("package", "code"),
     [
         ("paho", "fast.Cluster()"),
-        ("re2", "from batprotocol.fast.runtime._hypervisor import matching; matching('.*', [])"),
+        ("re2", "from batprotocol.fast.runtime.hypervisor import matching; matching('.*', [])"),
         ("yaml", "from batprotocol.fast.wire import decode_alone; decode_alone(b'task: init')"),
     ],
 )

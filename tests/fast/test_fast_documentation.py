@@ -6,7 +6,7 @@ import re
 
 from support import ROOT
 
-from batprotocol.fast.runtime._scheduler import _CALLED
+from batprotocol.fast.runtime.scheduler import _CALLED
 
 WITHOUT_ENGINE = True
 DOCUMENT = (ROOT / "docs" / "howto" / "use-fast.md").read_text()

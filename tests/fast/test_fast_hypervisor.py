@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from batprotocol.fast.runtime._hypervisor import (
+from batprotocol.fast.runtime.hypervisor import (
     DEEDS,
     DEFAULT_TIMES,
     Hypervisors,

@@ -21,9 +21,9 @@ from batprotocol.fast import commands as fast_live_command
 from batprotocol.fast import decode
 from batprotocol.fast.conversation import check
 from batprotocol.fast.recording import read_line
-from batprotocol.fast.runtime._cluster import DEFAULT_BROKER
-from batprotocol.fast.runtime._hypervisor import DEEDS
+from batprotocol.fast.runtime.cluster import DEFAULT_BROKER
 from batprotocol.fast.runtime.connection import BrokerConnection
+from batprotocol.fast.runtime.hypervisor import DEEDS
 
 WITHOUT_ENGINE = True
 START = "{task: start vm, id: x, vm-configurations: [{vm-name: vm1}]}"

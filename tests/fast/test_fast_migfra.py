@@ -14,7 +14,7 @@ from support import DATA, SHARED
 
 from batprotocol.fast import Settings, encode
 from batprotocol.fast.recording import read_line
-from batprotocol.fast.runtime._hypervisor import (
+from batprotocol.fast.runtime.hypervisor import (
     DEEDS,
     Hypervisors,
     Luck,

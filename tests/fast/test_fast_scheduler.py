@@ -36,9 +36,9 @@ from batprotocol.fast import (
 )
 from batprotocol.fast import values as v
 from batprotocol.fast.conversation import Violation
-from batprotocol.fast.runtime._cluster import Node
-from batprotocol.fast.runtime._scheduler import METHODS, RESULT_METHODS, method_for
+from batprotocol.fast.runtime.cluster import Node
 from batprotocol.fast.runtime.connection import BrokerConnection
+from batprotocol.fast.runtime.scheduler import METHODS, RESULT_METHODS, method_for
 
 WITHOUT_ENGINE = True
 QUICK = ("--start-time", "0-0.01", "--stop-time", "0-0.01", "--migrate-time", "0-0.01")

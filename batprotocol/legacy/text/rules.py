@@ -19,6 +19,8 @@ from batprotocol.legacy.text import events as t
 from batprotocol.legacy.text.wire import BY_VALUE, decode, decode_frame
 from batprotocol.model import Direction
 
+__all__ = ["TextJudge"]
+
 _MOST: Final = 2**16
 """How many machines of an interval the judge checks."""
 _SOON: Final = 1e-3

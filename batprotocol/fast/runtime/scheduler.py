@@ -16,7 +16,7 @@ from batprotocol._util.signals import Interrupts
 from batprotocol._util.user_code import expect_known, expect_method, is_computed
 from batprotocol.errors import DecodeError, SchedulerError, shown
 from batprotocol.fast.conversation import Violation
-from batprotocol.fast.runtime._cluster import DEFAULT_BROKER, Call, Cluster, Heard, Node, Sender
+from batprotocol.fast.runtime.cluster import DEFAULT_BROKER, Call, Cluster, Heard, Node, Sender
 from batprotocol.fast.runtime.connection import Broker, Inbox, Will
 from batprotocol.fast.topics import RESULTS, Topic
 from batprotocol.fast.values import (
@@ -32,6 +32,8 @@ from batprotocol.fast.values import (
     Result,
 )
 from batprotocol.fast.wire import Dialect
+
+__all__ = ["METHODS", "RESULT_METHODS", "FastScheduler", "method_for", "run"]
 
 logger = logging.getLogger("batprotocol.fast")
 

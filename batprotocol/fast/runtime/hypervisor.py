@@ -46,6 +46,19 @@ from batprotocol.fast.values import (
     VMToStop,
 )
 
+__all__ = [
+    "DEEDS",
+    "DEFAULT_TIMES",
+    "Hypervisors",
+    "Luck",
+    "MigrationFramework",
+    "Settings",
+    "TaskRefusal",
+    "VirtualMachine",
+    "matching",
+    "name_in",
+]
+
 DEFAULT_TIMES: Final[Mapping[str, tuple[float, float]]] = {
     "start": (0.2, 0.4),
     "stop": (0.05, 0.1),

@@ -33,6 +33,8 @@ from batprotocol.legacy.json.values import integer, is_int, printable
 from batprotocol.legacy.rules import OldJob, RuleBroken, RuleState
 from batprotocol.model import Direction, parse_hosts
 
+__all__ = ["JsonJudge"]
+
 
 def execute(state: RuleState, data: JsonMembers, path: str, time: float) -> None:
     """Judge EXECUTE_JOB."""

@@ -12,9 +12,9 @@ from batprotocol._util.signals import Interrupts
 from batprotocol.errors import DecodeError
 from batprotocol.fast import values as v
 from batprotocol.fast import wire
-from batprotocol.fast.runtime._cluster import DEFAULT_BROKER, subscriptions_of
-from batprotocol.fast.runtime._hypervisor import Hypervisors, Luck, MigrationFramework, Settings
+from batprotocol.fast.runtime.cluster import DEFAULT_BROKER, subscriptions_of
 from batprotocol.fast.runtime.connection import Broker, BrokerConnection, Inbox, Received, logger
+from batprotocol.fast.runtime.hypervisor import Hypervisors, Luck, MigrationFramework, Settings
 from batprotocol.fast.topics import QOS, Channel, Participant, Topic, route_of
 from batprotocol.fast.values import (
     ALLOWED,
@@ -28,6 +28,8 @@ from batprotocol.fast.values import (
     PscomRequest,
     PscomResponse,
 )
+
+__all__ = ["Agent", "Applications", "Nodes", "PscomProcesses", "serve_nodes"]
 
 LEAST_BANDWIDTH: Final = 0.33
 """The share that is always left, by the specification."""
