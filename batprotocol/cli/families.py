@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -30,6 +29,7 @@ __all__ = [
     "Command",
     "Family",
     "Manifest",
+    "OtherProtocol",
     "command_of_another",
     "commands",
     "manifests",
@@ -189,7 +189,7 @@ PURPOSES: Final = (
 )
 """The purposes of commands, in the order of the overview. Others follow."""
 
-_ROOT: Final = Path(__file__).resolve().parent.parent
+_ROOT: Final = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _FILE: Final = "commands.json"
 
 
@@ -209,23 +209,36 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     order: int = 100
 
 
+class OtherProtocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A protocol of a package, besides that of this library.
+
+    Attributes:
+        order: its place in the order in which bytes are tried.
+        pattern: a regular expression that the beginning of its bytes matches, byte by byte as Latin-1. The module is
+            imported only for bytes that match it.
+    """
+
+    order: int
+    pattern: str
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The commands and protocols of a package.
 
     Attributes:
         commands: its commands, by their names.
-        protocols: the older or other protocols that it reads and judges, each with its place in the order in which
-            bytes are tried: `{"batprotocol.fast.commands.protocol:FAST": 3}`.
+        protocols: the older or other protocols that it reads and judges, by their modules and names there:
+            `"batprotocol.fast.commands.protocol:FAST"`.
     """
 
     commands: dict[str, Command] = {}
-    protocols: dict[str, int] = {}
+    protocols: dict[str, OtherProtocol] = {}
 
 
-def _folders() -> Iterator[Path]:
+def _folders() -> Iterator[str]:
     """The packages of this library, and those in them."""
-    for above in (str(_ROOT), *(entry.path for entry in os.scandir(_ROOT) if entry.is_dir())):
-        yield from (Path(entry.path) for entry in os.scandir(above) if entry.is_dir())
+    for above in (_ROOT, *(entry.path for entry in os.scandir(_ROOT) if entry.is_dir())):
+        yield from (entry.path for entry in os.scandir(above) if entry.is_dir())
 
 
 @cache
@@ -234,7 +247,8 @@ def manifests() -> tuple[Manifest, ...]:
     found = []
     for folder in sorted(_folders()):
         try:
-            data = (folder / _FILE).read_bytes()
+            with open(os.path.join(folder, _FILE), "rb") as file:
+                data = file.read()
         except OSError:
             continue  # it brings nothing
         found.append(msgspec.json.decode(data, type=Manifest))

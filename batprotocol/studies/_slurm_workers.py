@@ -26,7 +26,7 @@ import msgspec
 
 from batprotocol._util.engines.dask import missing
 from batprotocol.errors import ClusterError, PackageMissing, StudyError
-from batprotocol.sites.slurm.client import Batch, SlurmClient, SlurmError
+from batprotocol.sites.slurm.client import JobBatch, SlurmClient, SlurmError
 from batprotocol.studies import _preparation as preparing
 
 # Wheels for nodes without the packages of a study: a folder of them, and the server from which workers fetch them.
@@ -311,7 +311,7 @@ class SlurmWorkers:
         while missing > 0 and not self._over.is_set():
             size = min(missing, max(1, largest))
             self._client.submit(
-                Batch(
+                JobBatch(
                     script=self._script,
                     name=self._name,
                     size=size,
@@ -383,7 +383,7 @@ def _written(security: Any, folder: Path) -> dict[str, Path]:
 
 
 def _bringing(host: str, port: int, wheels: Wheels | None) -> bytes:
-    """The JSON that `preparing` reads."""
+    """The JSON that `_preparation` reads."""
     about: dict[str, Any] = {"host": host, "port": port}
     if wheels is not None:
         about |= {"digest": f"{sys.version_info[1]}-{wheels.digest}"}
