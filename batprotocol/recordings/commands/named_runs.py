@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 
 from batprotocol.cli.protocols.batsim5 import BATSIM_5
 from batprotocol.cli.protocols.table import protocol_of
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output
 from batprotocol.errors import CaptureError, InputError, StudyError
 from batprotocol.recordings import Capture
 from batprotocol.recordings.kinds import NEEDED, jobs_file

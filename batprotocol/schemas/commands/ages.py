@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.cli.terminal import Output, number_of, printable
 from batprotocol.model import Direction
 from batprotocol.recordings.names import SIDES, place_of
 from batprotocol.recordings.sources import messages

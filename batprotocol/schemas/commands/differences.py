@@ -8,8 +8,7 @@ from typing import Final
 
 import click
 
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import Piece, number_of
+from batprotocol.cli.terminal import Output, Piece, number_of
 from batprotocol.errors import InputError
 from batprotocol.schemas import Difference, Effect, Verdict, differences, read_schema
 from batprotocol.schemas.differences import worst_of

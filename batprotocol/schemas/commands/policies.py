@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from batprotocol.cli.terminal.text import Piece
+from batprotocol.cli.terminal import Piece
 from batprotocol.policies.names import KINDS, PARTS
 
 __all__ = ["overview"]

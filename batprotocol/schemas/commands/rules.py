@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
 from batprotocol._util.rules import Catalogue
-from batprotocol.cli.terminal.text import Piece
+from batprotocol.cli.terminal import Piece
 
 __all__ = ["explain", "ids", "overview"]
 

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING
 from batprotocol._util.rules import Violation
 from batprotocol.cli.protocols.reading import Adviser, Judge, Spoken
 from batprotocol.cli.protocols.table import protocol_of
-from batprotocol.cli.terminal.advice import print_advice
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.cli.terminal import Output, number_of, print_advice, printable
 from batprotocol.recordings.sources import Found, messages
 
 if TYPE_CHECKING:

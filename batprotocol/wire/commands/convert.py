@@ -13,7 +13,7 @@ import click
 from batprotocol._util.files import reason_of, whole
 from batprotocol.cli.protocols.reading import Reading, Spoken
 from batprotocol.cli.protocols.table import read
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output
 from batprotocol.errors import DecodeError, InputError
 from batprotocol.recordings.names import place_of
 from batprotocol.recordings.sources import RECORDINGS, is_recording, single

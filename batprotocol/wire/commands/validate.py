@@ -8,8 +8,7 @@ from itertools import groupby
 
 from batprotocol.cli.protocols.reading import Spoken
 from batprotocol.cli.protocols.table import read
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.cli.terminal import Output, number_of, printable
 from batprotocol.recordings.names import place_of
 from batprotocol.recordings.sources import Found, messages
 
