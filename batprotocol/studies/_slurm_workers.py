@@ -26,7 +26,7 @@ import msgspec
 
 from batprotocol._util.engines.dask import missing
 from batprotocol.errors import ClusterError, PackageMissing, StudyError
-from batprotocol.sites.slurm.client import Batch, SlurmClient, SlurmError
+from batprotocol.sites.slurm.client import JobBatch, SlurmClient, SlurmError
 from batprotocol.studies import _preparation as preparing
 
 # Wheels for nodes without the packages of a study: a folder of them, and the server from which workers fetch them.
@@ -311,7 +311,7 @@ class SlurmWorkers:
         while missing > 0 and not self._over.is_set():
             size = min(missing, max(1, largest))
             self._client.submit(
-                Batch(
+                JobBatch(
                     script=self._script,
                     name=self._name,
                     size=size,

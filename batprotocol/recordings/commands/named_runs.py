@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
-from batprotocol.cli.protocols.batsim5 import BATSIM_5
-from batprotocol.cli.protocols.table import protocol_of
 from batprotocol.cli.terminal import Output
 from batprotocol.errors import CaptureError, InputError, StudyError
 from batprotocol.recordings import Capture
 from batprotocol.recordings.kinds import NEEDED, jobs_file
+from batprotocol.wire.commands.batsim5 import BATSIM_5
+from batprotocol.wire.commands.protocols import protocol_of
 
 if TYPE_CHECKING:
     from batprotocol.recordings.timeline import TimelineData

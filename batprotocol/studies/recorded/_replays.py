@@ -16,7 +16,7 @@ from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import format_hosts, frozen_hosts
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
-from batprotocol.sites.slurm.amounts import span
+from batprotocol.sites.slurm.texts import span
 from batprotocol.studies.comparing.schedules import Schedule
 from batprotocol.studies.recorded._phases import KILL, number_of, phases_of, submitted_of
 from batprotocol.studies.recorded.recordings import accounting_of_run, configuration_of_run, readable
