@@ -9,7 +9,6 @@ from typing import ClassVar
 import pytest
 
 from batprotocol._util.rules import Catalogue, Row, Rule, Violation
-from batprotocol.cli.protocols import table as protocols
 from batprotocol.cli.terminal import Output, Piece
 from batprotocol.conversation import CATALOGUE, RULES
 from batprotocol.conversation import Violation as Todays
