@@ -41,7 +41,7 @@ from batprotocol.simulator import (
     workflow_results,
     write_allocations,
 )
-from batprotocol.simulator.recording import Recorder
+from batprotocol.simulator.recorder import Recorder
 from batprotocol.studies._changes import file_of_events, made_events, until_of
 from batprotocol.studies._inputs import Inputs, Submitted
 from batprotocol.studies._measurement import Measurable, measures_of
