@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from batprotocol._util.distributions import Distribution
-from batprotocol._util.grids import Entry, Grid
+from batprotocol._util.grids import Entry, Grid, GridEntry
 from batprotocol.cli.terminal import Output, number_of, print_grid, printable
 from batprotocol.results.text import duration, percent, ratio
 from batprotocol.simulator import WEEK, WorkloadInfo, WorkloadShare, named_workload, with_recordings, workload_info
@@ -62,7 +62,7 @@ def _facts(info: WorkloadInfo) -> Iterable[tuple[str, str]]:
 
 def _grids(info: WorkloadInfo) -> Iterable[Grid]:
     rows = [
-        [Entry(title), *(Entry(write(getattr(values, column))) for column in _COLUMNS)]
+        [GridEntry(title), *(GridEntry(write(getattr(values, column))) for column in _COLUMNS)]
         for title, write, values in _distributions(info)
         if values is not None
     ]
@@ -75,11 +75,13 @@ def _grids(info: WorkloadInfo) -> Iterable[Grid]:
         begin = info.weeks[0].begin
         weeks = [
             [
-                Entry(f"{round((week.begin - begin) / WEEK) + 1}"),
-                Entry(f"{week.begin:,.0f}"),
-                Entry(f"{week.seconds / DAY:.3g}"),
-                Entry(f"{week.jobs:,}"),
-                Entry("-" if week.offered_load is None else percent(week.offered_load), (week.offered_load or 0) > 1),
+                GridEntry(f"{round((week.begin - begin) / WEEK) + 1}"),
+                GridEntry(f"{week.begin:,.0f}"),
+                GridEntry(f"{week.seconds / DAY:.3g}"),
+                GridEntry(f"{week.jobs:,}"),
+                GridEntry(
+                    "-" if week.offered_load is None else percent(week.offered_load), (week.offered_load or 0) > 1
+                ),
             ]
             for week in info.weeks
         ]
@@ -100,10 +102,10 @@ def _distributions(info: WorkloadInfo) -> Iterable[tuple[str, Callable[[float], 
 def _shares(title: str, shares: Iterable[WorkloadShare]) -> Grid:
     rows = [
         [
-            Entry(printable(share.name)),
-            Entry(f"{share.jobs:,}"),
-            Entry(percent(share.job_share)),
-            Entry("-" if share.work_share is None else percent(share.work_share)),
+            GridEntry(printable(share.name)),
+            GridEntry(f"{share.jobs:,}"),
+            GridEntry(percent(share.job_share)),
+            GridEntry("-" if share.work_share is None else percent(share.work_share)),
         ]
         for share in shares
     ]

@@ -7,7 +7,7 @@ import os
 
 import msgspec
 
-from batprotocol._util.grids import Entry, Grid
+from batprotocol._util.grids import Entry, Grid, GridEntry
 from batprotocol.cli.terminal import Output, print_grid, printable
 from batprotocol.errors import InputError
 from batprotocol.simulator import WORKFLOW_METRICS, read_jobs, read_workload, workflow_results
@@ -31,6 +31,6 @@ def show(jobs: str, *, workload: str, name: str, cores: int | None, as_json: boo
         values = [getattr(each, metric.name) for metric in shown]
         counts = [f"{each.tasks}", f"{each.failed}", f"{each.arrival:g}"]
         numbers = ["-" if value is None else f"{value:.4g}" for value in values]
-        rows.append([Entry(text) for text in (printable(each.name), *counts, *numbers)])
+        rows.append([GridEntry(text) for text in (printable(each.name), *counts, *numbers)])
     header = ["workflow", "tasks", "failed", "arrival [s]", *(each.label_with_unit for each in shown)]
     print_grid(output, Grid(header, rows))
