@@ -123,7 +123,7 @@ def columns(text: str) -> int:
 
 
 PIPE_CLOSED = 141
-"""A thing that shells report for a program that SIGPIPE ends."""
+"""The status that shells report for a program that SIGPIPE ends."""
 
 STANDARD_OUTPUT, STANDARD_ERROR = "standard output", "standard error"
 
