@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from batprotocol._util.grids import Entry, Grid, GridEntry
+from batprotocol._util.grids import Grid, GridEntry
 from batprotocol.cli.terminal import Output, print_grid, printable
 from batprotocol.results.units import usual_unit
 from batprotocol.simulator import Platform, Result, Workload, metric_named, workflow_means, workflow_results

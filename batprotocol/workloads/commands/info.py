@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from batprotocol._util.distributions import Distribution
-from batprotocol._util.grids import Entry, Grid, GridEntry
+from batprotocol._util.grids import Grid, GridEntry
 from batprotocol.cli.terminal import Output, number_of, print_grid, printable
 from batprotocol.results.text import duration, percent, ratio
 from batprotocol.simulator import WEEK, WorkloadInfo, WorkloadShare, named_workload, with_recordings, workload_info

@@ -7,7 +7,7 @@ import os
 
 import msgspec
 
-from batprotocol._util.grids import Entry, Grid, GridEntry
+from batprotocol._util.grids import Grid, GridEntry
 from batprotocol.cli.terminal import Output, print_grid, printable
 from batprotocol.errors import InputError
 from batprotocol.simulator import WORKFLOW_METRICS, read_jobs, read_workload, workflow_results

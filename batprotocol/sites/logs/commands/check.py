@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from batprotocol._util.grids import Entry, Grid, GridEntry
+from batprotocol._util.grids import Grid, GridEntry
 from batprotocol.cli.terminal import Output, Piece, number_of, print_grid, printable
 from batprotocol.results.text import duration, percent
 from batprotocol.sites.logs.checking import CopyCheck, Explanation, Waits
