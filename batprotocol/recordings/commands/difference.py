@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from batprotocol._util.distributions import Distribution
 from batprotocol._util.files import reason_of
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.cli.terminal import Output, Piece, number_of, printable
 from batprotocol.errors import InputError, ProtocolError
 from batprotocol.recordings import Capture, RunState
 from batprotocol.recordings.canonical import TOLERANCE

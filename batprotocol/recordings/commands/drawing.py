@@ -7,8 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal import Output, printable
 from batprotocol.recordings.commands.named_runs import named, opened
 from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.exports import RowKind, writer_of

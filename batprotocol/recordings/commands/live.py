@@ -11,8 +11,7 @@ import click
 
 from batprotocol._util.signals import Interrupts
 from batprotocol._util.sockets import Channel, Requester
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.cli.terminal import Output, number_of, printable
 from batprotocol.edc.commands.program import Command, Ended, private_endpoint
 from batprotocol.edc.commands.scheduler import is_policy, load, telling_whose_fault
 from batprotocol.edc.recording import Names, Recorder, facts

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from math import isfinite
 
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.cli.terminal import Output, Piece, number_of, printable
 from batprotocol.model import FinitePeriodNumber, Job, OneShot, TemporalTrigger, TimeUnit
 from batprotocol.recordings import RunState
 from batprotocol.recordings.commands.named_runs import opened

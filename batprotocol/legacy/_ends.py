@@ -11,8 +11,6 @@ from batprotocol.legacy.json import events as e
 from batprotocol.legacy.translate import ToOldScheduler, TranslationReport
 from batprotocol.model import Message
 
-__all__ = ["Batsim", "Closing", "Component", "OldComponent"]
-
 _End = TypeVar("_End", bound="Closing")
 
 

@@ -15,17 +15,6 @@ from typing import ClassVar, Final, Generic, Literal, TypeVar
 from batprotocol._util.rules import Catalogue, Row, Rule, Severity
 from batprotocol._util.rules import Violation as AnyViolation
 
-__all__ = [
-    "CATALOGUE",
-    "LARGEST",
-    "RULE_SETS",
-    "BoundedMemory",
-    "FastState",
-    "OpenRequest",
-    "Violation",
-]
-
-
 RULE_SETS: Final = ("fast-lib", "protocol")
 """Their names."""
 

@@ -12,30 +12,6 @@ from batprotocol._util.requirements import installing
 from batprotocol.errors import DecodeError, EncodeError, PackageMissing, shown
 from batprotocol.fast import values as v
 
-__all__ = [
-    "LARGEST",
-    "LONGEST_KEY",
-    "LONGEST_NUMBER",
-    "Flow",
-    "MappingNode",
-    "Node",
-    "NodeRefused",
-    "ScalarNode",
-    "SequenceNode",
-    "Tree",
-    "boolean",
-    "compose",
-    "decode_words",
-    "emit",
-    "encode_words",
-    "pci_address",
-    "pci_number",
-    "real",
-    "scalar",
-    "unsigned",
-]
-
-
 LONGEST_NUMBER: Final = 400
 """The maximum number of characters of a number: enough for each double and each integer."""
 

@@ -15,26 +15,6 @@ from batprotocol.legacy.json.values import Job, JobProgress, Resource
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.workloads.host_events import HostChange, HostEvent
 
-__all__ = [
-    "JobStates",
-    "Loss",
-    "TranslationReport",
-    "extra_of",
-    "full_profile",
-    "host_of",
-    "job_to_new",
-    "job_to_old",
-    "machine_event_to_new",
-    "machine_event_to_old",
-    "milliseconds",
-    "pairs",
-    "progress_to_new",
-    "progress_to_old",
-    "resource_of",
-    "sleep_states",
-]
-
-
 _MOST: Final = 1000
 """How many losses the report keeps one by one."""
 
