@@ -64,7 +64,6 @@ def at(run: str, time: float, as_json: bool, full: bool) -> None:
       batproto at --json run.tar.xz inf | jq '.queue | length'
     """
     from batprotocol.cli.terminal import Output
-    from batprotocol.recordings.commands import at as work
     from batprotocol.recordings.commands import state as work
 
     work.at(run, time, Output(), as_json=as_json, full=full)
@@ -91,7 +90,6 @@ def stats(run: str, as_json: bool) -> None:
     """
     from batprotocol.cli.terminal import Output
     from batprotocol.recordings.commands import difference as work
-    from batprotocol.recordings.commands import stats as work
 
     work.stats(run, Output(), as_json=as_json)
 
@@ -145,7 +143,6 @@ def diff(
       batproto diff recorded/backfill/01.json.xz
     """
     from batprotocol.cli.terminal import Output
-    from batprotocol.recordings.commands import diff as work
     from batprotocol.recordings.commands import difference as work
 
     context.exit(work.diff(one, other, Output(), tolerance=tolerance, jobs=jobs, quiet=quiet, full=full, why=why))
@@ -205,7 +202,6 @@ def replay(
     from batprotocol.cli.terminal import Output
     from batprotocol.recordings.canonical import TOLERANCE
     from batprotocol.recordings.commands import live as work
-    from batprotocol.recordings.commands import replay as work
 
     if not command and edc is None and library is None:
         raise click.UsageError("expected FILE:CLASS, POLICY, -- COMMAND, --edc or --library", context)
@@ -368,7 +364,6 @@ def tap(
     """
     from batprotocol.cli.terminal import Output
     from batprotocol.recordings.commands import live as work
-    from batprotocol.recordings.commands import tap as work
     from batprotocol.wire.commands.dump import Selection, Shown
 
     if not follow and (shape or events or jobs or full):

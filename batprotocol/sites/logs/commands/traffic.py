@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from batprotocol.cli.terminal import Output, Piece, number_of, numbers_of, printable
-from batprotocol.recordings.traffic import CapturedConversation, Conversation, Side, Traffic, record
+from batprotocol.recordings.traffic import CapturedConversation, Side, Traffic, record
 
 __all__ = ["show"]
 
