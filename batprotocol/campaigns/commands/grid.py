@@ -122,7 +122,7 @@ def grid(context: click.Context, url: str, user: str) -> None:
     context.obj = url, user
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SubOptions:
     """The options of `batproto grid sub`."""
 
@@ -166,10 +166,11 @@ def sub(context: click.Context, options: SubOptions) -> None:
         raise click.UsageError("give one of -f, -j and -c", context)
     if (options.campaign is None) != (options.params is None):
         raise click.UsageError("-c and -J go together: these parameters are added to that campaign", context)
-    context.exit(requests.submit(*context.obj, options))
+    url, user = context.obj
+    context.exit(requests.submit(url, user, options))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StatOptions:
     """The options of `batproto grid stat`."""
 
@@ -208,7 +209,7 @@ def stat(context: click.Context, options: StatOptions) -> None:
     context.exit(requests.stat(context.obj[0], options))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DelOptions:
     """The options of `batproto grid del`."""
 
@@ -237,10 +238,11 @@ def delete(context: click.Context, options: DelOptions) -> None:
 
     if (options.campaign is None) == (options.job is None) or (options.job is not None and options.what is not None):
         raise click.UsageError("give -c, or -j without -p, -r and --purge", context)
-    context.exit(requests.delete(*context.obj, options))
+    url, user = context.obj
+    context.exit(requests.delete(url, user, options))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EventsOptions:
     """The options of `batproto grid events`."""
 
@@ -272,10 +274,11 @@ def events(context: click.Context, options: EventsOptions) -> None:
         raise click.UsageError("-r goes with -f", context)
     if options.fix and options.of_grid:
         raise click.UsageError("-f closes one event (-e) or those of a campaign (-c)", context)
-    context.exit(requests.events(*context.obj, options))
+    url, user = context.obj
+    context.exit(requests.events(url, user, options))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OutputOptions:
     """The options of `batproto grid output`."""
 
@@ -305,7 +308,7 @@ def output(context: click.Context, options: OutputOptions) -> None:
     context.exit(requests.show_output(context.obj[0], options))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClustersOptions:
     """The options of `batproto grid clusters`."""
 
@@ -366,7 +369,7 @@ def clusters(context: click.Context, options: ClustersOptions) -> None:
     context.exit(requests.clusters(context.obj[0], options))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SettingsOptions:
     """The options for the settings of a grid, for each command that runs one."""
 
@@ -401,7 +404,7 @@ class SettingsOptions:
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """The options of `batproto grid run`."""
 
@@ -419,7 +422,7 @@ class RunOptions:
         "--until-stuck", is_flag=True, help="Exit also when all other campaigns wait for a person."
     )
     cycles: int | None = _option("--cycles", metavar="N", type=_number, help="Exit after N cycles.")
-    settings: SettingsOptions = _made_by({"group": SettingsOptions})
+    settings: SettingsOptions = field(metadata={"group": SettingsOptions})
     verbose: bool = _made_by(_VERBOSE)
     as_json: bool = _made_by(_JSON)
 
@@ -447,7 +450,7 @@ def run(context: click.Context, options: RunOptions) -> None:
     context.exit(work.run(context.obj[0], options))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SimulateOptions:
     """The options of `batproto grid simulate`."""
 
@@ -490,7 +493,7 @@ class SimulateOptions:
         callback=folder,
         help="Write plots (PNG, SVG) and the report there.",
     )
-    settings: SettingsOptions = _made_by({"group": SettingsOptions})
+    settings: SettingsOptions = field(metadata={"group": SettingsOptions})
     as_json: bool = _made_by(_JSON)
 
 
