@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 _LN2 = math.log(2)
 
 
-class Association:
+class FairShareNode:
     """An account, or a user in an account, with shares and usage. Slurm calls it an association.
 
     Args:
@@ -41,14 +41,14 @@ class Association:
         self,
         name: str,
         shares: float = 1.0,
-        parent: Association | None = None,
+        parent: FairShareNode | None = None,
         *,
         is_user: bool = False,
         usage: float = 0.0,
     ) -> None:
         self.name, self.shares, self.parent, self.is_user, self.usage = name, shares, parent, is_user, usage
         self.rate = 0.0
-        self.members: list[Association] = []
+        self.members: list[FairShareNode] = []
         self.level_shares = 0.0
         if parent is not None:
             parent.members.append(self)
@@ -77,21 +77,21 @@ class Association:
         used = self.usage / above if above else 0.0
         return 0.0 if share == 0 else share / used if used else math.inf
 
-    def walk(self) -> Iterator[Association]:
+    def walk(self) -> Iterator[FairShareNode]:
         """It and all below it; accounts come before their members."""
         yield self
         for member in self.members:
             yield from member.walk()
 
-    def path(self) -> Iterator[Association]:
+    def path(self) -> Iterator[FairShareNode]:
         """It and all above it, up to the root."""
-        found: Association | None = self
+        found: FairShareNode | None = self
         while found is not None:
             yield found
             found = found.parent
 
 
-def decay(associations: Iterable[Association], seconds: float, half_life: float) -> None:
+def decay(associations: Iterable[FairShareNode], seconds: float, half_life: float) -> None:
     """Let time pass: old usage decays, and usage is added at the rate of each association and decays as well.
 
     With a rate r, usage U becomes U f + r h (1 - f) / ln 2, where f = 2^(-t / h). Slurm adds the usage of each period
@@ -130,7 +130,7 @@ def effective_usage(own: float, above: float, share: float) -> float:
     return own + (above - own) * share
 
 
-def classic_factors(root: Association, dampening: float = 1.0) -> dict[Association, float]:
+def classic_factors(root: FairShareNode, dampening: float = 1.0) -> dict[FairShareNode, float]:
     """The classic fair-share factor of each user and account, 2^(-U / S / d).
 
     U is the effective usage, and S the fraction of the whole machine. For users and accounts right below the root,
@@ -146,7 +146,7 @@ def classic_factors(root: Association, dampening: float = 1.0) -> dict[Associati
     >>> [round(factor, 3) for factor in classic_factors(root).values()]
     [0.397, 0.63]
     """
-    factors: dict[Association, float] = {}
+    factors: dict[FairShareNode, float] = {}
     total = root.usage or 1.0
     waiting = [(root, 1.0, 0.0)]
     while waiting:
@@ -163,7 +163,7 @@ def classic_factors(root: Association, dampening: float = 1.0) -> dict[Associati
     return factors
 
 
-def fair_tree_factors(root: Association) -> dict[Association, float]:
+def fair_tree_factors(root: FairShareNode) -> dict[FairShareNode, float]:
     """The fair-share factor of each user by the Fair Tree algorithm: the rank of the user, divided by their number.
 
     The members of each account are visited in the order of `level_fair_share`, the largest first, and the users get
@@ -180,13 +180,18 @@ def fair_tree_factors(root: Association) -> dict[Association, float]:
     [1.0, 0.5]
     """
     count = sum(each.is_user for each in root.walk())
-    factors: dict[Association, float] = {}
+    factors: dict[FairShareNode, float] = {}
     _rank(root.members, count, count, False, count, factors)
     return factors
 
 
 def _rank(
-    members: Iterable[Association], rank: int, place: int, is_tied: bool, count: int, factors: dict[Association, float]
+    members: Iterable[FairShareNode],
+    rank: int,
+    place: int,
+    is_tied: bool,
+    count: int,
+    factors: dict[FairShareNode, float],
 ) -> tuple[int, int]:
     """Rank the users among siblings and below them.
 

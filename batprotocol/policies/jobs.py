@@ -1,6 +1,8 @@
-"""The state that policies read: the waiting jobs, the running jobs, and the machine. It must not know any policy.
+"""Jobs and the machine, as policies see them: the jobs that wait and run, and the entries of the queue of a site.
 
-Times are in seconds, rounded to the policy's resolution.
+A job on a site is a waiting job with a request, and waits in an entry for each of its partitions. Where jobs ask for
+whole hosts alone, the job itself waits: a workload can have a million of them, so they do without. Times are in
+seconds, rounded to the policy's resolution.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from sortedcontainers import SortedList
 
 from batprotocol.model import Job, Profile
 from batprotocol.model.free_hosts import FrozenHosts, Hosts
-from batprotocol.policies.availability import Amount, Lane, Pool, fits
+from batprotocol.policies.availability import Amount, Pool, PromisedHosts, fits
 from batprotocol.policies.failures import Pieces
 from batprotocol.workloads.requests import Allocated, Request
 from batprotocol.workloads.requests.notation import in_workload_of
@@ -165,13 +167,10 @@ def natural_key(text: str) -> list[tuple[int, int | str]]:
     return [(0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in _DIGITS.split(text)]
 
 
-# The reports of policies on the jobs that they have started, for the files of results.
+# A job over all of its runs, and each of them.
 
 
-# A job over all of its runs, and each of them. This module must not know which jobs run again.
-
-
-class Life:
+class RunHistory:
     """A job over all of its runs.
 
     Args:
@@ -192,7 +191,7 @@ class Life:
         self.kept = 0.0
 
 
-class Run(NamedTuple):
+class JobRun(NamedTuple):
     """A run of a job that is registered.
 
     Attributes:
@@ -249,10 +248,10 @@ class SiteJob(WaitingJob):
         self.amount: Amount = ()
         self.is_whole = True
         self.cores = self.gpus = 0
-        self.entries: list[Entry] = []
+        self.entries: list[SiteEntry] = []
         self.first_id = id
-        self.life: Life | None = None
-        self.run: Run | None = None
+        self.life: RunHistory | None = None
+        self.run: JobRun | None = None
         self.profile: Profile | None = None
         self.lost = 0.0
         self.eligible = submitted
@@ -268,24 +267,24 @@ class SiteJob(WaitingJob):
         return in_workload_of(self.first_id, self.request.array.array)
 
 
-Ranked: TypeAlias = "tuple[Any, int, Entry]"
+Ranked: TypeAlias = "tuple[Any, int, SiteEntry]"
 """The key, the entry's number, by which no two are equal, and the entry."""
 
 
 class EntryRanking(Protocol):
     """Entries in order."""
 
-    def add(self, entry: Entry, key: Any) -> None:
+    def add(self, entry: SiteEntry, key: Any) -> None:
         """Add an entry, with its key where that lasts."""
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: SiteEntry) -> None:
         """Remove an entry."""
 
     def in_order(self, now: float) -> Iterator[Ranked]:
         """The entries, in order. Those that are removed meanwhile may still come."""
 
 
-class Kind:
+class JobKind:
     """Jobs that can have the same hosts and take the same amount of each.
 
     Attributes:
@@ -293,7 +292,7 @@ class Kind:
         hosts: the hosts that they can have.
         fitting: those of them that have room now.
         fitted: how often those have changed.
-        bit: its bit in the sieve of all kinds.
+        bit: its bit in the kind_filter of all kinds.
         entries: the entries of the queue that are of this kind.
         added: how many of them were added so far.
         ranking: the same in the order of the queue; None if each decision sorts them.
@@ -314,7 +313,7 @@ class Kind:
         self.hosts = hosts
         self.fitting = {host for host in hosts if fits(amount, free[host])}
         self.fitted = 0
-        self.entries: dict[int, Entry] = {}
+        self.entries: dict[int, SiteEntry] = {}
         self.added = 0
         self.ranking = ranking
 
@@ -324,14 +323,14 @@ class Kind:
         self.fitting.symmetric_difference_update((host,))
 
 
-class Entry:
+class SiteEntry:
     """A job in one of the partitions that it can run in.
 
     Attributes:
         job: the job.
         partition: the name of the partition; "" where there are none.
         tier: its priority tier.
-        lane: the reservation in which it would run; None: it would run in none.
+        promised: the reservation in which it would run; None: it would run in none.
         place: where it is in turn: the entries of a partition, or of a reservation, are in one line.
         kind: the jobs that it is alike.
         number: a number that no other entry has.
@@ -345,17 +344,17 @@ class Entry:
     """
 
     __slots__ = (
-        *("cores", "could", "expected", "job", "kind", "lane", "limit", "number", "pace", "partition", "place"),
+        *("cores", "could", "expected", "job", "kind", "promised", "limit", "number", "pace", "partition", "place"),
         *("reserved", "start", "tier"),
     )
 
     def __init__(
-        self, job: SiteJob, partition: str, tier: int, kind: Kind, number: int, lane: Lane | None = None
+        self, job: SiteJob, partition: str, tier: int, kind: JobKind, number: int, promised: PromisedHosts | None = None
     ) -> None:
         self.job = job
         self.partition = partition
-        self.lane = lane
-        self.place = partition if lane is None else lane.place
+        self.promised = promised
+        self.place = partition if promised is None else promised.place
         self.tier = tier
         self.kind = kind
         self.number = number
@@ -389,7 +388,7 @@ class SiteRunning(RunningJob):
 
     __slots__ = ("cause", "cores", "entry", "is_giving_way", "is_killed", "members", "missing", "priority")
 
-    def __init__(self, entry: Entry, members: list[int], hosts: FrozenHosts, started: float, place: int) -> None:
+    def __init__(self, entry: SiteEntry, members: list[int], hosts: FrozenHosts, started: float, place: int) -> None:
         super().__init__(entry.job, hosts, started, place)
         self.entry = entry
         self.members = members

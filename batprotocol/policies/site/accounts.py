@@ -1,4 +1,10 @@
-"""Limits of users, accounts, qualities of service, arrays and the site: what their jobs have, and may have."""
+"""The limits and the fair share of users, accounts and qualities of service.
+
+Usage is kept for each user and account, with the rate at which running jobs add to it. So a job costs something when
+it starts and ends only, and time passes for all at once. The formulas are in `batprotocol.policies.fair_share`.
+`batprotocol.policies.slurm.priorities` has the same factors as numbers that Slurm would print: computed every
+PriorityCalcPeriod only, in whole seconds, and with the priority of associations, which this module leaves out.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from batprotocol.policies.fair_share import (
-    Association,
+    FairShareNode,
     age_factor,
     billing,
     classic_factors,
@@ -17,7 +23,7 @@ from batprotocol.policies.fair_share import (
     relative_factor,
     size_factor,
 )
-from batprotocol.policies.jobs import Entry, SiteJob, SiteRunning
+from batprotocol.policies.jobs import SiteEntry, SiteJob, SiteRunning
 from batprotocol.policies.site.rules import ANY, Limits, Priority, SiteRules
 from batprotocol.workloads.requests.offers import Offer, needs_of
 
@@ -25,7 +31,7 @@ _NONE: Final = Limits()
 Scope = tuple[str, object]
 
 
-class Usage:
+class LimitUsage:
     """The amounts that jobs have, for each scope that has limits.
 
     Args:
@@ -82,7 +88,7 @@ class Usage:
             default=(math.inf, ""),
         )
 
-    def blocked(self, entry: Entry) -> bool:
+    def blocked(self, entry: SiteEntry) -> bool:
         """Whether limits keep a job from starting in a partition now, on whichever hosts it gets."""
         job = entry.job
         for scope, limits in self._scopes(job):
@@ -150,35 +156,35 @@ class Priorities:
         self._most_of_partitions = max([each.priority for each in rules.partitions.values()] or [ANY.priority])
         self._most_of_qos = max([each.priority for each in rules.qos.values()] or [0.0])
         self._totals: dict[str, dict[str, float]] = {}
-        self.root = Association("")
+        self.root = FairShareNode("")
         self._all = [self.root]
-        self._accounts: dict[str, Association] = {}
-        self._users: dict[tuple[str | None, str], Association] = {}
+        self._accounts: dict[str, FairShareNode] = {}
+        self._users: dict[tuple[str | None, str], FairShareNode] = {}
         self._homes: dict[str, str] = {}
         for name in rules.accounts:
             self._account(name)
-        self._counts: dict[Association, int] = defaultdict(int)
+        self._counts: dict[FairShareNode, int] = defaultdict(int)
         self._charges: dict[str, float] = {}
         self._now = self._computed = now
-        self._factors: dict[Association | None, float] = {}
+        self._factors: dict[FairShareNode | None, float] = {}
         self._changed = False
 
-    def _account(self, name: str) -> Association:
+    def _account(self, name: str) -> FairShareNode:
         found = self._accounts.get(name)
         if found is None:
             account = self._rules.accounts[name]
             above = self.root if account.parent is None else self._account(account.parent)
-            found = self._accounts[name] = self._added(Association(name, account.shares, above))
+            found = self._accounts[name] = self._added(FairShareNode(name, account.shares, above))
             for user, shares in account.users.items():
                 self._homes.setdefault(user, name)
-                self._users[name, user] = self._added(Association(user, shares, found, is_user=True))
+                self._users[name, user] = self._added(FairShareNode(user, shares, found, is_user=True))
         return found
 
-    def _added(self, association: Association) -> Association:
+    def _added(self, association: FairShareNode) -> FairShareNode:
         self._all.append(association)
         return association
 
-    def share_of(self, job: SiteJob) -> Association:
+    def share_of(self, job: SiteJob) -> FairShareNode:
         """The association that a job is charged to: its user in its account.
 
         A job that names no account is charged to the first account that lists its user, or else right below the root.
@@ -190,7 +196,7 @@ class Priorities:
         place = (None if above is self.root else account), user
         found = self._users.get(place)
         if found is None:
-            found = self._users[place] = self._added(Association(user, 1.0, above, is_user=True))
+            found = self._users[place] = self._added(FairShareNode(user, 1.0, above, is_user=True))
             self._factors.clear()  # the shares of its siblings are smaller now
         return found
 
@@ -206,7 +212,7 @@ class Priorities:
         """The waiting time in seconds from which on the age does not grow any more."""
         return self._priority.max_age
 
-    def static(self, entry: Entry) -> float:
+    def static(self, entry: SiteEntry) -> float:
         """The parts of an entry's priority that do not change while it waits: size, partition, QOS, TRES, nice."""
         priority, job, rules = self._priority, entry.job, self._rules
         size = job.size / self._hosts
@@ -229,7 +235,7 @@ class Priorities:
                     found += weight * min(asked.get(name, 0.0) / totals[name], 1.0)
         return found - job.request.nice
 
-    def fair_shares(self) -> Mapping[Association | None, float]:
+    def fair_shares(self) -> Mapping[FairShareNode | None, float]:
         """The weighted fair-share factors of all users, as computed last; None has 0."""
         if not self._factors:
             priority, weight = self._priority, self._priority.weight_fairshare
@@ -242,7 +248,7 @@ class Priorities:
             self._factors = {each: weight * factor for each, factor in factors.items()} | {None: 0.0}
         return self._factors
 
-    def priority(self, entry: Entry, now: float) -> float:
+    def priority(self, entry: SiteEntry, now: float) -> float:
         """The priority of an entry. A `priority` that an administrator set takes the place of the sum."""
         job = entry.job
         if job.request.priority is not None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
-from batprotocol.policies.fair_share import Association, effective_usage, fair_tree_factors
+from batprotocol.policies.fair_share import FairShareNode, effective_usage, fair_tree_factors
 from batprotocol.sites.slurm.accounting import Accounting
 from batprotocol.sites.slurm.accounting import Association as Line
 
@@ -28,7 +28,7 @@ _STEEPNESS: Final = 5.0
 """How fast the usage of a user loses weight where the usage of the account is far from its share."""
 
 
-class AccountShare(Association):
+class AccountShare(FairShareNode):
     """An account or a user of the tree.
 
     Attributes:
@@ -54,7 +54,7 @@ class AccountShare(Association):
 
     @property
     def level_fair_share(self) -> float:
-        """See `Association`; infinite for a user with the shares of the account."""
+        """See `FairShareNode`; infinite for a user with the shares of the account."""
         return math.inf if self.of_parent else super().level_fair_share
 
 
@@ -80,7 +80,7 @@ class ShareTree:
         self.root = AccountShare("root", 1.0, None, is_user=False, line=first)
         self._accounts: dict[str, AccountShare] = {"root": self.root}
         self._users: dict[tuple[str, str, str], AccountShare] = {}
-        self._ranks: dict[Association, float] = {}
+        self._ranks: dict[FairShareNode, float] = {}
         for line in others:
             self._add(line)
         self.all: list[AccountShare] = [each for each in self.root.walk() if isinstance(each, AccountShare)]
@@ -209,7 +209,7 @@ class ShareTree:
         return float(ratio * among ** (1 / (1 + (_STEEPNESS * math.log(ratio)) ** 2)) * shares)
 
     @staticmethod
-    def _counted(members: Iterable[Association]) -> Iterator[AccountShare]:
+    def _counted(members: Iterable[FairShareNode]) -> Iterator[AccountShare]:
         return (each for each in members if isinstance(each, AccountShare) and not each.of_parent)
 
 
