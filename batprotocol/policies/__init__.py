@@ -26,4 +26,4 @@ from batprotocol.policies.recorded import *
 from batprotocol.policies.scheduler import *
 from batprotocol.policies.site import *
 
-__getattr__ = old_names(__name__, {"AttemptProgress": "Allocation"})
+__getattr__ = old_names(__name__, {"Place": "Allocation"})

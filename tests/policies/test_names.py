@@ -186,7 +186,7 @@ def test_the_old_names_of_allocations_warn() -> None:
     with pytest.warns(
         DeprecationWarning, match=r"batprotocol\.policies\.Place is .* batprotocol\.policies\.Allocation"
     ):
-        assert policies.AttemptProgress is Allocation
+        assert policies.Place is Allocation
     sys.modules.pop("batprotocol.policies.places", None)
     with pytest.warns(DeprecationWarning, match=r"use batprotocol\.policies\.allocations instead"):
         places = importlib.import_module("batprotocol.policies.places")
