@@ -43,6 +43,7 @@ if not _os.path.isdir(_os.path.join(__path__[0], "_schema")):
 from typing import TYPE_CHECKING
 
 from batprotocol._util.deprecation import old_names as _old_names
+from batprotocol._util.moved import find_old_names as _find_old_names
 from batprotocol.errors import BuilderError as BuilderError
 from batprotocol.errors import DecodeError as DecodeError
 from batprotocol.errors import EncodeError as EncodeError
@@ -100,3 +101,6 @@ else:  # type checkers export what is imported with `*`, and mypy cannot read su
 
     def __dir__():
         return sorted(__all__)
+
+
+_find_old_names()

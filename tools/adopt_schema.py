@@ -22,7 +22,7 @@ from batprotocol.schemas import TODAY, Difference, Verdict, described, differenc
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schema" / "batprotocol.fbs"
-READING = ROOT / "batprotocol" / "schemas" / "reading.py"
+READING = ROOT / "batprotocol" / "schemas" / "_sources.py"
 AGES = ROOT / "batprotocol" / "schemas" / "ages"
 
 ROOMS = (

@@ -31,7 +31,7 @@ from scipy import stats
 from batprotocol.policies import named
 from batprotocol.simulator import METRICS, lublin_workload, platform_for, simulate
 from batprotocol.studies.comparing import difference_of_ratios, interval, ratio
-from batprotocol.studies.comparing.cells import domain_for
+from batprotocol.studies.comparing.rows import domain_for
 
 HOSTS: Final = 32
 JOBS: Final = 50

@@ -40,12 +40,12 @@ PACKAGES = {
     "edc": ("batprotocol/edc", "tests/edc"),
     "entities": ("batprotocol/campaigns/entities", "tests/campaigns"),
     "gym": ("batprotocol/gym", "tests/learning"),
-    "nodes": ("batprotocol/fast/nodes", "tests/fast"),
+    "nodes": ("batprotocol/fast/runtime", "tests/fast"),
     "policies": ("batprotocol/policies", "tests/policies"),
     "results": ("batprotocol/results", "tests/simulator"),
     "schemas": ("batprotocol/schemas", "tests/schemas"),
     "studies": ("batprotocol/studies", "tests/studies"),
-    "translate": ("batprotocol/legacy/translate", "tests/legacy/translate"),
+    "translate": ("batprotocol/legacy/translate", "tests/legacy"),
     "wire": ("batprotocol/wire", "tests/wire"),
 }
 """The code of each package, and the tests that must notice a change of it."""

@@ -32,7 +32,7 @@ from batprotocol.policies import named
 from batprotocol.simulator import Workload, named_workload, platform_for, simulate
 from batprotocol.studies.whatif.batches import RunOfLog
 from batprotocol.studies.whatif.conclusions import Cut, difference_of
-from batprotocol.studies.whatif.windows import span_of_log
+from batprotocol.studies.whatif.question import span_of_log
 from batprotocol.workloads.changes import scaled_arrivals
 
 LOADS: Final = (0.7, 0.9, 0.97, 1.05)

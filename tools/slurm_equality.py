@@ -24,7 +24,7 @@ from typing import Final
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from batprotocol.studies.comparing.causes import KINDS, causes_of  # noqa: E402 (its folder is on the path now)
+from batprotocol.studies.comparing.pairs import KINDS, causes_of  # noqa: E402 (its folder is on the path now)
 from batprotocol.studies.recorded import (  # noqa: E402
     SlurmRun,
     is_recorded,

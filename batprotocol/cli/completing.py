@@ -55,7 +55,7 @@ def complete_rule_set(context: click.Context, parameter: click.Parameter, start:
 
 def complete_any_rule_set(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """The rule sets of all protocols."""
-    from batprotocol.cli.protocols.table import rule_sets
+    from batprotocol.wire.commands.protocols import rule_sets
 
     return completions(rule_sets(), start)
 

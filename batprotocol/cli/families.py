@@ -30,6 +30,7 @@ __all__ = [
     "Command",
     "Family",
     "Manifest",
+    "OtherProtocol",
     "command_of_another",
     "commands",
     "manifests",
@@ -209,17 +210,30 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     order: int = 100
 
 
+class OtherProtocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A protocol of a package, besides that of this library.
+
+    Attributes:
+        order: its place in the order in which bytes are tried.
+        pattern: a regular expression that the beginning of its bytes matches, byte by byte as Latin-1. The module is
+            imported only for bytes that match it.
+    """
+
+    order: int
+    pattern: str
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The commands and protocols of a package.
 
     Attributes:
         commands: its commands, by their names.
-        protocols: the older or other protocols that it reads and judges, each with its place in the order in which
-            bytes are tried: `{"batprotocol.fast.commands.protocol:FAST": 3}`.
+        protocols: the older or other protocols that it reads and judges, by their modules and names there:
+            `"batprotocol.fast.commands.protocol:FAST"`.
     """
 
     commands: dict[str, Command] = {}
-    protocols: dict[str, int] = {}
+    protocols: dict[str, OtherProtocol] = {}
 
 
 def _folders() -> Iterator[Path]:

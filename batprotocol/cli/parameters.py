@@ -101,7 +101,7 @@ def _no_rule_set(name: str, known: Collection[str]) -> str:
 
 def any_rule_set(context: click.Context, parameter: click.Parameter, name: str | None) -> str:
     """The name of a rule set of any protocol, "" if none is given."""
-    from batprotocol.cli.protocols.table import rule_sets
+    from batprotocol.wire.commands.protocols import rule_sets
 
     if name is not None and name not in rule_sets():
         raise click.UsageError(_no_rule_set(name, rule_sets()), context)
@@ -217,6 +217,16 @@ class SchemaFile(NamedTuple):
     name: str
     include: tuple[str, ...] = ()
     root: str = ""
+
+    def read(self, *, whole: bool = False) -> Schema:
+        """The schema.
+
+        Args:
+            whole: as of `read_schema`.
+        """
+        from batprotocol.schemas import read_schema
+
+        return read_schema(self.name, whole=whole, include=self.include, root=self.root)
 
 
 def include_options(command: _Command) -> _Command:

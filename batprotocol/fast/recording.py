@@ -1,7 +1,4 @@
-"""Recordings of the messages of a broker: one line of JSON for each message, in the format of `mosquitto_sub -F %j`.
-
-It must not know the content of a payload, nor the source of lines.
-"""
+"""Recordings of the messages of a broker: one line of JSON for each message, in the format of `mosquitto_sub -F %j`."""
 
 from __future__ import annotations
 

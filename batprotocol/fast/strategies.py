@@ -24,8 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from batprotocol.fast import values as v
-from batprotocol.fast.messages import MESSAGES
-from batprotocol.fast.topics import Channel, Topic
+from batprotocol.fast.topics import MESSAGES, Channel, Topic
 from batprotocol.testing.strategies._common import mostly
 from batprotocol.testing.strategies._texts import texts as any_texts
 

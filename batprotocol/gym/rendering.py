@@ -11,7 +11,7 @@ import numpy.typing as npt
 from batprotocol.gym.lettering import HEIGHT, WIDTH, write
 from batprotocol.gym.log import NEVER
 from batprotocol.gym.worlds.world import World
-from batprotocol.results.words import duration
+from batprotocol.results.text import duration
 
 __all__ = ["picture", "text"]
 

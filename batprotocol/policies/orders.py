@@ -17,6 +17,8 @@ from batprotocol.policies.jobs import RunningJob, State, WaitingJob
 from batprotocol.workloads.requests import longest_paths, read_request
 from batprotocol.workloads.requests.notation import full_id
 
+__path__: list[str] = []  # it was a package: its modules are found by their old names
+
 __all__ = [
     "F1",
     "F2",

@@ -1,47 +1,62 @@
 """The results of a simulation.
 
-`observing` has the values that a simulation reports while it runs, and the interface of observers. `files` writes
-Batsim's result files; `allocations` what jobs took of shared hosts, and `attempts` the runs that were interrupted, with
-the `reports` of schedulers; `beside` has the files of failures. `statistics` (with `series`, `extended` and `precise`
-numbers) adds up important numbers. `usage` defines what jobs use of the machine, and `metrics` computes the metrics of
-the field from the `times` of jobs, with the names of a `catalogue`: `failures` those of interruptions and of hosts that
-were `away`, `electricity` those of watts, carbon and cost, `own` those of users, `workflows` those of each workflow,
-and `grouping` those of groups of jobs, such as partitions. `result` has the results at the end: as text (`facts` in
-`words`, and `steadiness`: whether the run was long enough), as a `summary` with charts, and as `frames` of other
-libraries.
+`observers` has the values that a simulation reports while it runs, the interface of observers, and the totals that
+they add up, in the `arithmetic` of Batsim. `files` writes Batsim's result files, and reads them; `reports` those that
+stand beside them: allocations, attempts, failures. `metrics` computes the metrics of the field from the `times` of
+jobs, with the names of a `catalogue`, which has users' own metrics, too; `electricity` those of watts, carbon and cost;
+`groups` those of groups of jobs, such as partitions and workflows. `result` has the results at the end, and `text`
+writes them for readers.
 """
 
-from batprotocol.results.allocations import read_allocations, write_allocations
-from batprotocol.results.attempts import read_attempts, write_attempts
-from batprotocol.results.away import TimedHostEvent, host_events_of
-from batprotocol.results.catalogue import METRICS, OF_FAILURES, OF_POWER, OF_WORKFLOWS, Metric
-from batprotocol.results.electricity import Electricity, PowerMetrics
-from batprotocol.results.failures import FailureMetrics
-from batprotocol.results.files import ResultFiles, read_energy, read_jobs, write_real_execution
-from batprotocol.results.grouping import GROUPINGS, grouped, job_groups
-from batprotocol.results.metrics import (
-    TAU,
-    Distribution,
-    MeasuredRun,
-    Metrics,
-    bounded_slowdown,
-    jain_index,
-    measured,
-    per_processor_bounded_slowdown,
-)
-from batprotocol.results.observing import (
-    EnergyRow,
-    JobRow,
-    MachineStatesRow,
-    Observer,
-    Observers,
-    PStateRow,
-    Totals,
-)
-from batprotocol.results.own import OwnMetric, load_metric, metric, metric_named, own_metrics
-from batprotocol.results.result import EnergyPoints, JobRows, Result
-from batprotocol.results.statistics import Statistics
-from batprotocol.results.workflows import WORKFLOW_METRICS, WorkflowResult, workflow_means, workflow_results
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from batprotocol._util.deprecation import old_names
+
+if TYPE_CHECKING:
+    from batprotocol.results.catalogue import (
+        METRICS,
+        OF_FAILURES,
+        OF_POWER,
+        OF_WORKFLOWS,
+        Metric,
+        OwnMetric,
+        load_metric,
+        metric,
+        metric_named,
+        own_metrics,
+    )
+    from batprotocol.results.electricity import Electricity, PowerMetrics
+    from batprotocol.results.files import ResultFiles, read_energy, read_jobs, write_real_execution
+    from batprotocol.results.groups import (
+        GROUPINGS,
+        WORKFLOW_METRICS,
+        WorkflowResult,
+        grouped,
+        job_groups,
+        workflow_means,
+        workflow_results,
+    )
+    from batprotocol.results.metrics import Distribution, FailureMetrics, MeasuredRun, Metrics, jain_index, measured
+    from batprotocol.results.observers import (
+        TAU,
+        EnergyPoints,
+        EnergyRow,
+        JobRow,
+        JobRows,
+        MachineStatesRow,
+        Observer,
+        Observers,
+        PStateRow,
+        Statistics,
+        Totals,
+        bounded_slowdown,
+        per_processor_bounded_slowdown,
+    )
+    from batprotocol.results.reports import read_allocations, read_attempts, write_allocations, write_attempts
+    from batprotocol.results.result import Result
+    from batprotocol.results.times import TimedHostEvent, host_events_of
 
 __all__ = [
     "GROUPINGS",
@@ -94,3 +109,51 @@ __all__ = [
     "write_attempts",
     "write_real_execution",
 ]
+
+# Whoever needs one of these modules does not wait for the others.
+_MODULES = {
+    "catalogue": (
+        "METRICS",
+        "Metric",
+        "OF_FAILURES",
+        "OF_POWER",
+        "OF_WORKFLOWS",
+        "OwnMetric",
+        "load_metric",
+        "metric",
+        "metric_named",
+        "own_metrics",
+    ),
+    "electricity": ("Electricity", "PowerMetrics"),
+    "files": ("ResultFiles", "read_energy", "read_jobs", "write_real_execution"),
+    "groups": (
+        "GROUPINGS",
+        "WORKFLOW_METRICS",
+        "WorkflowResult",
+        "grouped",
+        "job_groups",
+        "workflow_means",
+        "workflow_results",
+    ),
+    "metrics": ("Distribution", "FailureMetrics", "MeasuredRun", "Metrics", "jain_index", "measured"),
+    "observers": (
+        "EnergyPoints",
+        "EnergyRow",
+        "JobRow",
+        "JobRows",
+        "MachineStatesRow",
+        "Observer",
+        "Observers",
+        "PStateRow",
+        "Statistics",
+        "TAU",
+        "Totals",
+        "bounded_slowdown",
+        "per_processor_bounded_slowdown",
+    ),
+    "reports": ("read_allocations", "read_attempts", "write_allocations", "write_attempts"),
+    "result": ("Result",),
+    "times": ("TimedHostEvent", "host_events_of"),
+}
+
+__getattr__ = old_names(__name__, {}, late={name: module for module, names in _MODULES.items() for name in names})

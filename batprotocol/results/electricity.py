@@ -1,8 +1,7 @@
 """The metrics of electricity of a run: watts, energy of hosts without jobs, carbon, cost, and a cap on the power.
 
 They are computed from what Batsim measures, so they hold for a real Batsim, too: the energy of all hosts over time
-(consumed_energy.csv), and the energy of the hosts of each job while it ran (jobs.csv). This module must not know
-platforms, nor how energy is simulated.
+(consumed_energy.csv), and the energy of the hosts of each job while it ran (jobs.csv).
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from batprotocol.errors import InputError
-from batprotocol.results.times import JobTimes, overlap
-from batprotocol.results.usage import stays_of
+from batprotocol.results.times import JobTimes, overlap, stays_of
 from batprotocol.workloads.electricity import JOULES_PER_KWH, Trace, consumption_of
 from batprotocol.workloads.requests import Allocated
 from batprotocol.workloads.requests.usage import ROUNDED, share_hosts

@@ -1,4 +1,7 @@
-"""`Result`: the results of a simulation that has ended."""
+"""`Result`: the results of a simulation that has ended.
+
+Modules that compute metrics are imported when somebody asks for metrics.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +10,33 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from batprotocol.model import FinalJobState
-from batprotocol.results import frames
-from batprotocol.results.away import TimedHostEvent, host_events_of
-from batprotocol.results.electricity import Electricity
-from batprotocol.results.facts import facts_of_failures, facts_of_power, facts_of_resources, facts_of_times
-from batprotocol.results.files import read_energy, read_jobs
-from batprotocol.results.grouping import grouped, job_groups
-from batprotocol.results.metrics import TAU, Metrics, measured
-from batprotocol.results.observing import EnergyRow, JobRow, Observer, Totals
-from batprotocol.results.own import OwnMetric
-from batprotocol.results.statistics import Statistics
-from batprotocol.results.steadiness import unsteady_sentence
-from batprotocol.results.usage import COUNTED, SharedUse, use_of_resources
-from batprotocol.results.words import duration, percent, ratio
-from batprotocol.workloads.events import ExternalEventList
-from batprotocol.workloads.requests import Allocated, Attempt
-from batprotocol.workloads.workload import Workload
+from batprotocol.results.observers import TAU, JobRow, Statistics, Totals
+from batprotocol.results.text import (
+    duration,
+    facts_of_failures,
+    facts_of_power,
+    facts_of_resources,
+    facts_of_times,
+    percent,
+    ratio,
+    unsteady_sentence,
+)
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
 
-    from batprotocol.results.summary import Summary
+    from batprotocol.results.catalogue import OwnMetric
+    from batprotocol.results.electricity import Electricity
+    from batprotocol.results.metrics import Metrics
+    from batprotocol.results.text import Summary
+    from batprotocol.results.times import SharedUse, TimedHostEvent
+    from batprotocol.workloads.events import ExternalEventList
+    from batprotocol.workloads.requests import Allocated, Attempt
+    from batprotocol.workloads.workload import Workload
 
-__all__ = ["EnergyPoints", "JobRows", "Result"]
+__all__ = ["Result"]
 
 _WORDS = (
     (FinalJobState.COMPLETED_SUCCESSFULLY, "succeeded"),
@@ -40,26 +45,6 @@ _WORDS = (
     (FinalJobState.COMPLETED_KILLED, "killed"),
     (FinalJobState.REJECTED, "rejected"),
 )
-
-
-class JobRows(Observer):
-    """Keeps the rows of all jobs in memory."""
-
-    def __init__(self) -> None:
-        self.rows: list[JobRow] = []
-
-    def job_ended(self, row: JobRow) -> None:
-        self.rows.append(row)
-
-
-class EnergyPoints(Observer):
-    """Keeps the energy of all hosts over time in memory: times, and the joules since time 0."""
-
-    def __init__(self) -> None:
-        self.points: list[tuple[float, float]] = []
-
-    def energy_read(self, row: EnergyRow) -> None:
-        self.points.append((row.time, float(row.energy)))
 
 
 class Result:
@@ -103,8 +88,7 @@ class Result:
         """The amounts that jobs took of shared hosts: set it to `Policy.allocated` before you ask for utilisation.
 
         Without it, a host that several jobs share is in use as a whole."""
-        self.electricity = Electricity()
-        """The carbon intensity and the price of the energy, and the cap: set it before you ask for metrics."""
+        self._electricity: Electricity | None = None
         self.typical_watts = ""
         """The typical watts of hosts that declare none, as `parse_watts` reads them; "" if all declare their watts."""
         self.cores = cores
@@ -117,9 +101,26 @@ class Result:
         """Whether the decision component stopped it (ForceSimulationStopEvent) before all jobs had ended."""
 
     @property
+    def electricity(self) -> Electricity:
+        """The carbon intensity and the price of the energy, and the cap: set it before you ask for metrics."""
+        if self._electricity is None:
+            from batprotocol.results.electricity import Electricity
+
+            self._electricity = Electricity()
+        return self._electricity
+
+    @electricity.setter
+    def electricity(self, electricity: Electricity) -> None:
+        self._electricity = electricity
+
+    @property
     def jobs(self) -> Iterator[JobRow]:
         """The rows of jobs.csv, in their order. If they were written to files, they are read from these files."""
-        return read_jobs(f"{self._rows}jobs.csv") if isinstance(self._rows, str) else iter(self._rows)
+        if not isinstance(self._rows, str):
+            return iter(self._rows)
+        from batprotocol.results.files import read_jobs
+
+        return read_jobs(f"{self._rows}jobs.csv")
 
     @property
     def energy_over_time(self) -> list[tuple[float, float]] | None:
@@ -129,11 +130,19 @@ class Result:
         """
         if not self.measured_energy:
             return None
-        return read_energy(f"{self._rows}consumed_energy.csv") if isinstance(self._rows, str) else list(self._points)
+        if not isinstance(self._rows, str):
+            return list(self._points)
+        from batprotocol.results.files import read_energy
+
+        return read_energy(f"{self._rows}consumed_energy.csv")
 
     @property
     def host_events(self) -> list[TimedHostEvent]:
         """The events of hosts, with their times: failures, repairs, windows."""
+        if not self._events:
+            return []
+        from batprotocol.results.times import host_events_of
+
         return list(host_events_of(self._events))
 
     @property
@@ -233,6 +242,8 @@ class Result:
             InputError: an argument is out of its range, a trace of the electricity is too short, or one of your own
                 metrics cannot be measured.
         """
+        from batprotocol.results.metrics import measured
+
         return measured(
             self.jobs,
             self.host_count,
@@ -245,7 +256,7 @@ class Result:
             warm_up=warm_up,
             cool_down=cool_down,
             attempts=self.attempts,
-            events=host_events_of(self._events),
+            events=self.host_events,
             electricity=self.electricity,
             cores=self.cores,
             allocations=self.allocations,
@@ -289,6 +300,9 @@ class Result:
         >>> {name: round(found.waiting.mean) for name, found in result.grouped("qos", workload).items()}
         {'low': 20, '-': 60}
         """
+        from batprotocol.results.groups import grouped, job_groups
+        from batprotocol.workloads.workload import Workload
+
         given = [workloads] if isinstance(workloads, Workload) else list(workloads)
         allocations = list(allocations)
         groups = job_groups(given, allocations)
@@ -366,7 +380,9 @@ class Result:
         Raises:
             PackageMissing: `pandas` is missing.
         """
-        return frames.pandas_frame(frames.job_columns(self.jobs), frames.JOB_KINDS)
+        from batprotocol.results.files import JOB_KINDS, job_columns, pandas_frame
+
+        return pandas_frame(job_columns(self.jobs), JOB_KINDS)
 
     def to_polars(self) -> polars.DataFrame:
         """The jobs as a `polars.DataFrame`, with the columns of jobs.csv.
@@ -374,7 +390,9 @@ class Result:
         Raises:
             PackageMissing: `polars` is missing.
         """
-        return frames.polars_frame(frames.job_columns(self.jobs), frames.JOB_KINDS)
+        from batprotocol.results.files import JOB_KINDS, job_columns, polars_frame
+
+        return polars_frame(job_columns(self.jobs), JOB_KINDS)
 
     def to_arrow(self) -> pyarrow.Table:
         """The jobs as a `pyarrow.Table`, with the columns of jobs.csv.
@@ -382,7 +400,9 @@ class Result:
         Raises:
             PackageMissing: `pyarrow` is missing.
         """
-        return frames.arrow_table(frames.job_columns(self.jobs), frames.JOB_KINDS)
+        from batprotocol.results.files import JOB_KINDS, arrow_table, job_columns
+
+        return arrow_table(job_columns(self.jobs), JOB_KINDS)
 
     def facts(self, window: Metrics | None = None) -> list[tuple[str, str]]:
         """The most important numbers, as names and texts.
@@ -427,6 +447,8 @@ class Result:
         if unsteady:
             found.append(("note", unsteady))
         if self._shared is not None:
+            from batprotocol.results.times import COUNTED
+
             found.append(("note", COUNTED[self._shared.usage.counted]))
         return found
 
@@ -435,13 +457,18 @@ class Result:
         """The use of the machine, if jobs shared hosts; None if each had its hosts for itself."""
         if self._known is None or self._known[0] is not self.allocations:
             is_shared = self.totals is None or self.totals.shares_hosts
-            self._known = self.allocations, SharedUse.of(self.jobs, self.allocations) if is_shared else None
+            self._known = self.allocations, self._shared_use() if is_shared else None
         return self._known[1]
+
+    def _shared_use(self) -> SharedUse | None:
+        from batprotocol.results.times import SharedUse
+
+        return SharedUse.of(self.jobs, self.allocations)
 
     @property
     def _was_interrupted(self) -> bool:
         """Whether jobs ran again, or hosts were away."""
-        return self._statistics.runs_again or bool(self.attempts) or any(host_events_of(self._events))
+        return self._statistics.runs_again or bool(self.attempts) or bool(self.host_events)
 
     def _of_all(self, whole: Metrics | None) -> list[tuple[str, str]]:
         """The numbers of all jobs that ran."""
@@ -456,7 +483,10 @@ class Result:
             found = facts_of_times(whole)
         found.append(("utilisation", f"{self.utilisation:.1%} of {self.host_count:,} hosts"))
         span = self._statistics.last_finish - self._statistics.first_submission
-        found += facts_of_resources(use_of_resources(lambda: self.jobs, self.allocations, span))
+        if self.allocations:
+            from batprotocol.results.times import use_of_resources
+
+            found += facts_of_resources(use_of_resources(lambda: self.jobs, self.allocations, span))
         load = self.offered_load if whole is None else whole.offered_load
         if load is not None and load == load:  # it is not NaN
             found.append(("offered load", percent(load)))
@@ -478,7 +508,7 @@ class Result:
         Args:
             window: see `facts`.
         """
-        from batprotocol.results.summary import Summary  # it imports rich, which is slow
+        from batprotocol.results.text import Summary  # it imports rich, which is slow
 
         end = self.makespan if self.nb_jobs_finished else None
         return Summary(self.facts(window), end, self.utilisation_over_time, self.queue_over_time)

@@ -5,20 +5,17 @@ different schemas. This package reads any schema (`read_schema`), reads and writ
 schemas (`differences`), finds the age of a message (`Fitting`), and makes a `dissector` for Wireshark.
 `batprotocol.legacy` translates conversations between ages.
 
-`reading` finds schemas, with the descriptions of the known ages (`describing`). `codec` uses the careful readers of
-`wire`, and adds `writing`. `differences` compares structs by `structs`; `reports` writes its findings for other
-programs, with their lines (`places`). `dissecting` makes the dissectors, and `fitting` compares messages with schemas.
-The rest of the library does not use this package.
+`_sources` finds schemas and the lines of their parts. `_codec` uses the careful readers of `wire`, and adds a writer.
+`_reports` writes the findings of `_differences` for other programs.
 """
 
 from __future__ import annotations
 
-from batprotocol.schemas.codec import Codec, Record, rounded
-from batprotocol.schemas.describing import applied, described
-from batprotocol.schemas.differences import Difference, Effect, Verdict, differences, worst
-from batprotocol.schemas.dissecting import dissector
-from batprotocol.schemas.fitting import Fitting, Verdicts, misfit, other_ages
-from batprotocol.schemas.reading import AGES, TODAY, age, ages, read_schema
+from batprotocol.schemas._codec import Codec, Record, rounded
+from batprotocol.schemas._differences import Difference, Effect, Verdict, differences, worst
+from batprotocol.schemas._dissector import dissector
+from batprotocol.schemas._fitting import Fitting, Verdicts, misfit, other_ages
+from batprotocol.schemas._sources import AGES, TODAY, age, ages, applied, described, read_schema
 from batprotocol.wire.reflection import Enum, Field, Schema, Table, Type, Union
 
 __all__ = [

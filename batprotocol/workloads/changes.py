@@ -36,8 +36,6 @@ __getattr__ = old_names(__name__, {"scaled_load": "scaled_arrivals"})
 
 WEEK: Final = 604_800.0
 """Seconds."""
-UNSTEADY: Final = "nothing is steady there, and results depend on the length of the workload"
-"""The end of a sentence about an offered load above 1."""
 _MOST_PERIODS: Final = 1_000_000
 _LONGER: Final = 1e-6
 """Seconds. A walltime that equals the run time ends the job. A microsecond more does not change any decision."""

@@ -15,9 +15,9 @@ import msgspec
 from batprotocol._util.distributions import Distribution
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
-from batprotocol.workloads.changes import UNSTEADY, WEEK
+from batprotocol.workloads.changes import WEEK
 from batprotocol.workloads.columns import StoredJob
-from batprotocol.workloads.workload import Workload
+from batprotocol.workloads.workload import UNSTEADY, Workload
 
 __all__ = ["WorkloadInfo", "WorkloadRemark", "WorkloadShare", "WorkloadWeek", "workload_info"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -25,7 +25,10 @@ from batprotocol.model import (
 from batprotocol.model.value import Value
 from batprotocol.workloads.columns import JobColumns, JobTable, StoredJob
 
-__all__ = ["StaticJob", "Submission", "Usage", "Workload", "WorkloadProfile", "local_name", "user_of"]
+__all__ = ["UNSTEADY", "StaticJob", "Submission", "Usage", "Workload", "WorkloadProfile", "local_name", "user_of"]
+
+UNSTEADY: Final = "nothing is steady there, and results depend on the length of the workload"
+"""The end of a sentence about an offered load above 1."""
 
 MOST_RESOURCES = 2**32 - 1
 

@@ -27,7 +27,7 @@ from batprotocol.campaigns.model import Campaign, ClusterProperties, GridJobStat
 from batprotocol.campaigns.store import ClusterEntry, GridStore
 from batprotocol.errors import ClusterError
 from batprotocol.sites.slurm.client import (
-    Batch,
+    JobBatch,
     LocalRunner,
     SlurmAway,
     SlurmClient,
@@ -150,7 +150,7 @@ class Deaf:
     def __getattr__(self, name: str) -> object:
         return getattr(self._slurm, name)
 
-    def submit(self, batch: Batch) -> str:
+    def submit(self, batch: JobBatch) -> str:
         if self._arrives:
             self._slurm.submit(batch)
         raise SlurmAway("no answer")
@@ -331,7 +331,9 @@ def test_names_and_comments_run_nothing(slurm: RunningSlurm, remote: Reached, tm
     ids = []
     hostile = [*names(20, 1), "x\n99|RUNNING|n0|None|cigri.b1"]
     for name in hostile:
-        batch = Batch(script="#!/bin/sh\n", name=name, comment=name, partition="idle", directory=str(tmp_path / "work"))
+        batch = JobBatch(
+            script="#!/bin/sh\n", name=name, comment=name, partition="idle", directory=str(tmp_path / "work")
+        )
         ids.append(client.submit(batch))
         record = slurm.command("scontrol", "-o", "show", "job", ids[-1]).stdout
         assert f"JobName={name} UserId=".replace("\r", "\n") in record
@@ -403,7 +405,7 @@ def test_tokens_of_slurm(tmp_path: Path) -> None:
         assert token[10:40] not in f"{error.value!r} {error.value}"
         file.write_text(f"{token}\n")
         assert [node.name for node in rest.nodes("idle")] == ["n0"]
-        id = rest.submit(Batch(script="#!/bin/sh\n", name="x", partition="idle"))
+        id = rest.submit(JobBatch(script="#!/bin/sh\n", name="x", partition="idle"))
         until(lambda: [job.state for job in rest.jobs() if job.id.startswith(f"{id}_")] == ["COMPLETED"])
         assert not any(token.removeprefix("SLURM_JWT=").encode() in each for each in _processes())
         file.unlink()

@@ -29,7 +29,7 @@ from batprotocol.campaigns.managers._slurm_jobs import (
 )
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
 from batprotocol.campaigns.model import RemoteJob
-from batprotocol.sites.slurm.client import LocalRunner, SlurmJob
+from batprotocol.sites.slurm.client import LocalRunner, ReportedJob
 
 WITHOUT_ENGINE = True
 
@@ -64,8 +64,8 @@ class Batch:
     def state(self) -> BatchState:
         return BatchState(self.folder.read()["b1"])
 
-    def jobs(self, rows: Mapping[int, list[SlurmJob]] | None = None) -> dict[int, RemoteJob]:
-        ended = {index: [SlurmJob(f"5_{index}", "", "COMPLETED")] for index in self.state().jobs}
+    def jobs(self, rows: Mapping[int, list[ReportedJob]] | None = None) -> dict[int, RemoteJob]:
+        ended = {index: [ReportedJob(f"5_{index}", "", "COMPLETED")] for index in self.state().jobs}
         found = judged(self.state(), ended if rows is None else rows, now=time.time(), missing=lambda index: True)
         return {job.job: job for job in found}
 
@@ -178,7 +178,7 @@ def test_slurm_ends_a_job(tmp_path: Path, command: str, well: bool) -> None:
     until((tmp_path / "ready").exists)
     running.send_signal(signal.SIGTERM)
     assert running.wait(PATIENCE) == 0
-    found = batch.jobs({0: [SlurmJob("5_0", "", "PREEMPTED")]})
+    found = batch.jobs({0: [ReportedJob("5_0", "", "PREEMPTED")]})
     assert (found[1].exit_code, why(found[1])) == ((0, []) if well else (None, ["BESTEFFORT_KILL"]))
     assert why(found[2]) == ["BESTEFFORT_KILL"]
 
@@ -217,7 +217,7 @@ def test_a_node_without_the_folder_ends_the_job_with_1(tmp_path: Path, prologue:
     shutil.move(tmp_path / "jobs", tmp_path / "elsewhere")
     assert batch.start().wait(PATIENCE) == 1
     shutil.move(tmp_path / "elsewhere", tmp_path / "jobs")
-    failed = {0: [SlurmJob("5_0", "", "FAILED")]}
+    failed = {0: [ReportedJob("5_0", "", "FAILED")]}
     assert why(batch.jobs(failed)[1]) == ["FOLDER"]
     batch.run()
     assert batch.jobs()[1].exit_code == 0
@@ -250,5 +250,5 @@ def test_slurm_may_end_the_command_before_the_script(tmp_path: Path) -> None:
     running.send_signal(signal.SIGTERM)
     (tmp_path / "sent").touch()
     assert running.wait(PATIENCE) == 0
-    assert why(batch.jobs({0: [SlurmJob("5_0", "", "PREEMPTED")]})[1]) == ["BESTEFFORT_KILL"]
+    assert why(batch.jobs({0: [ReportedJob("5_0", "", "PREEMPTED")]})[1]) == ["BESTEFFORT_KILL"]
     assert not batch.state().known[1].how

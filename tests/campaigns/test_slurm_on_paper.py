@@ -14,11 +14,11 @@ from batprotocol.campaigns.managers.interface import JobRequest
 from batprotocol.campaigns.managers.slurm import SlurmCluster, SlurmDescription
 from batprotocol.campaigns.model import GridJobState, RemoteJob
 from batprotocol.errors import ClusterError
-from batprotocol.sites.slurm.client import Batch, Limits, SlurmError, SlurmJob, SlurmNode, SlurmRefusal
+from batprotocol.sites.slurm.client import JobBatch, ReportedJob, ReportedNode, SlurmError, SlurmLimits, SlurmRefusal
 
 WITHOUT_ENGINE = True
 
-NODE = SlurmNode("n0", "idle", True, 0, 4, 4)
+NODE = ReportedNode("n0", "idle", True, 0, 4, 4)
 
 
 class PaperSlurm:
@@ -35,29 +35,31 @@ class PaperSlurm:
     """
 
     def __init__(self) -> None:
-        self.rows: list[SlurmJob] = []
+        self.rows: list[ReportedJob] = []
         self.found = [NODE, NODE._replace(name="n1")]
-        self.has = Limits()
-        self.batches: list[Batch] = []
+        self.has = SlurmLimits()
+        self.batches: list[JobBatch] = []
         self.cancelled: list[str] = []
         self.signalled: list[tuple[str, str]] = []
         self.refuses: SlurmError | None = None
         self.gets = True
 
-    def jobs(self) -> Sequence[SlurmJob]:
+    def jobs(self) -> Sequence[ReportedJob]:
         return list(self.rows)
 
-    def nodes(self, partition: str) -> Sequence[SlurmNode]:
+    def nodes(self, partition: str) -> Sequence[ReportedNode]:
         assert partition == "idle"
         return self.found
 
-    def limits(self, partition: str) -> Limits:
+    def limits(self, partition: str) -> SlurmLimits:
         return self.has._replace(exists=partition == "idle")
 
-    def submit(self, batch: Batch) -> str:
+    def submit(self, batch: JobBatch) -> str:
         if self.gets or self.refuses is None:
             self.batches.append(batch)
-            self.rows += [SlurmJob(self.id_of(index), batch.name, "PENDING", task=index) for index in range(batch.size)]
+            self.rows += [
+                ReportedJob(self.id_of(index), batch.name, "PENDING", task=index) for index in range(batch.size)
+            ]
         if self.refuses is not None:
             raise self.refuses
         return self.id_of(0).partition("_")[0]
@@ -148,14 +150,14 @@ def test_groups_are_elements_with_less_time_than_their_walltimes(slurm: PaperSlu
 
 
 def test_arrays_are_as_large_as_slurm_allows(slurm: PaperSlurm, tmp_path: Path) -> None:
-    slurm.has = Limits(array_size=3)
+    slurm.has = SlurmLimits(array_size=3)
     cluster = opened(tmp_path)
     cluster.submit([JobRequest(job=number, command="true") for number in range(1, 8)])
     assert [(each.name, each.size) for each in slurm.batches] == [("m.b1", 3), ("m.b4", 3), ("m.b7", 1)]
 
 
 def test_the_longest_time_of_the_partition(slurm: PaperSlurm, tmp_path: Path) -> None:
-    slurm.has = Limits(longest=10)
+    slurm.has = SlurmLimits(longest=10)
     cluster = opened(tmp_path)
     cluster.submit(
         [JobRequest(job=1, command="true", walltime=600.0), JobRequest(job=2, command="true", walltime=601.0)]
@@ -223,7 +225,7 @@ def test_only_one_batch_is_tried_while_slurm_does_not_answer(slurm: PaperSlurm, 
     cluster.submit([JobRequest(job=1, command="true"), JobRequest(job=2, command="true", walltime=60.0)])
     tried: list[str] = []
 
-    def submit(batch: Batch) -> str:
+    def submit(batch: JobBatch) -> str:
         tried.append(batch.name)
         raise SlurmError("away")
 
@@ -248,7 +250,7 @@ def test_only_one_batch_is_tried_while_slurm_does_not_answer(slurm: PaperSlurm, 
     ],
 )
 def test_resources(
-    slurm: PaperSlurm, tmp_path: Path, more: dict[str, Any], found: list[SlurmNode], most: int, free: int
+    slurm: PaperSlurm, tmp_path: Path, more: dict[str, Any], found: list[ReportedNode], most: int, free: int
 ) -> None:
     slurm.found = found
     seen = opened(tmp_path, **more).look()
@@ -256,7 +258,7 @@ def test_resources(
 
 
 def test_slurm_says_that_resources_are_nodes(slurm: PaperSlurm, tmp_path: Path) -> None:
-    slurm.has = Limits(whole_nodes=True)
+    slurm.has = SlurmLimits(whole_nodes=True)
     cluster = opened(tmp_path)
     assert cluster.look().max == 2
     cluster.submit([JobRequest(job=1, command="true")])
@@ -295,8 +297,8 @@ def test_new_jobs_are_no_more_than_there_are_resources(slurm: PaperSlurm, tmp_pa
 def test_other_jobs_of_the_user_are_left_alone(slurm: PaperSlurm, tmp_path: Path) -> None:
     cluster = opened(tmp_path)
     cluster.submit([JobRequest(job=1, command="true")])
-    slurm.rows.insert(0, SlurmJob("99", "mine.b1", "RUNNING"))
-    slurm.rows.insert(0, SlurmJob("98", "m.b2", "RUNNING"))
+    slurm.rows.insert(0, ReportedJob("99", "mine.b1", "RUNNING"))
+    slurm.rows.insert(0, ReportedJob("98", "m.b2", "RUNNING"))
     cluster.kill([1, 2])
     assert slurm.cancelled == ["7_0"]
     assert why(jobs(cluster)[1]) == ["FRAG_JOB_REQUEST"]

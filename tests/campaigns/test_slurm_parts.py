@@ -16,7 +16,7 @@ from batprotocol.campaigns.managers.slurm import SlurmDescription, read_descript
 from batprotocol.campaigns.managers.types import TYPES, type_in
 from batprotocol.campaigns.model import GridJobState, RemoteJob
 from batprotocol.errors import InputError
-from batprotocol.sites.slurm.client import SlurmJob
+from batprotocol.sites.slurm.client import ReportedJob
 
 WITHOUT_ENGINE = True
 
@@ -124,7 +124,7 @@ WORDS = st.sampled_from(
 def test_each_job_has_one_state(said: list[str], states: list[str], late: bool) -> None:
     words = [each.split(" ", 3) for each in said if " " in each]
     batch = BatchState(BatchLines(BatchTerms(size=1, minutes=1, weight=1), {0: {1: 60.0, 2: 60.0}}, words))
-    rows = {0: [SlurmJob("5_0", "", state) for state in states]}
+    rows = {0: [ReportedJob("5_0", "", state) for state in states]}
     found = {job.job: job for job in judged(batch, rows, now=100.0, missing=lambda index: late)}
     assert set(found) == {1, 2} - batch.forgotten
     alive = any(state in ("PENDING", "RUNNING", "COMPLETING") for state in states)
@@ -143,7 +143,7 @@ def test_each_job_has_one_state(said: list[str], states: list[str], late: bool) 
 def test_a_job_that_slurm_has_ended(state: str, event: str) -> None:
     said = [["submitted", "5"], ["begin", "1", "10", "n1"]]
     batch = BatchState(BatchLines(BatchTerms(size=1, minutes=1, weight=1), {0: {1: 60.0}}, said))
-    (job,) = judged(batch, {0: [SlurmJob("5_0", "", state)]}, now=100.0, missing=lambda index: False)
+    (job,) = judged(batch, {0: [ReportedJob("5_0", "", state)]}, now=100.0, missing=lambda index: False)
     assert (job.exit_code, why(job), job.remote_id) == (None, [event], "5_0")
 
 
@@ -155,7 +155,7 @@ def test_a_job_that_has_recorded_nothing(state: str, others: list[str], event: s
     """Its node does not have the folder, or Slurm has used the id of a job again that it has forgotten."""
     said = [["submitted", "5"], *([others] if others else [])]
     batch = BatchState(BatchLines(BatchTerms(size=1, minutes=1, weight=1), {0: {1: 60.0, 2: 60.0}}, said))
-    job, _ = judged(batch, {0: [SlurmJob("5_0", "", state)]}, now=100.0, missing=lambda index: True)
+    job, _ = judged(batch, {0: [ReportedJob("5_0", "", state)]}, now=100.0, missing=lambda index: True)
     assert (job.exit_code, why(job)) == (None, [event])
 
 
@@ -165,7 +165,7 @@ def test_a_job_that_has_recorded_nothing(state: str, others: list[str], event: s
      ("CONFIGURING", "None", False), ("RUNNING", "None", False)],
 )  # fmt: skip
 def test_a_job_is_new_until_slurm_has_looked_at_it(state: str, reason: str, is_new: bool) -> None:
-    row = SlurmJob("5_0", "", state, reason)
+    row = ReportedJob("5_0", "", state, reason)
     assert row.is_new is is_new
     batch = BatchState(BatchLines(BatchTerms(size=1, minutes=1, weight=1), {0: {1: 60.0}}, [["submitted", "5"]]))
     (job,) = judged(batch, {0: [row]}, now=0.0, missing=lambda index: False, new={"5_0"} if row.is_new else set())

@@ -200,6 +200,6 @@ def test_adopting_a_schema(tmp_path: Path) -> None:
     made = (tmp_path / "batprotocol" / "schemas" / "ages" / "2026-06.txt").read_text()
     assert made == "table RejectJobEvent\n  job_id: string (required)\n"
     assert "reason" in (tmp_path / "generated" / "_schema" / "codec.py").read_text()
-    reading = (tmp_path / "batprotocol" / "schemas" / "reading.py").read_text()
+    reading = (tmp_path / "batprotocol" / "schemas" / "_sources.py").read_text()
     assert 'TODAY: Final = "2027-01"' in reading
     assert '"2024-10", "2026-06", TODAY)' in reading

@@ -11,11 +11,9 @@ import pytest
 
 from batprotocol.fast import Settings
 from batprotocol.fast import values as v
-from batprotocol.fast.nodes import processes as room
-from batprotocol.fast.nodes.agent import Agent
-from batprotocol.fast.nodes.hypervisor import Hypervisors, Machine
-from batprotocol.fast.nodes.processes import Applications, Processes
-from batprotocol.fast.nodes.settings import DEEDS, Luck
+from batprotocol.fast.runtime import nodes as room
+from batprotocol.fast.runtime.hypervisor import DEEDS, Hypervisors, Luck, VirtualMachine
+from batprotocol.fast.runtime.nodes import Agent, Applications, PscomProcesses
 from batprotocol.fast.values import ALLOWED, ANY_PROCESS, COMPLETED, PscomRequest, PscomResponse
 
 WITHOUT_ENGINE = True
@@ -28,7 +26,7 @@ class Node:
     def __init__(self, **settings: Any) -> None:
         self.settings = Settings(**{"times": AT_ONCE, **settings})
         self.hypervisors = Hypervisors(["a", "b"])
-        self.hypervisors.start("a", Machine("vm1"))
+        self.hypervisors.start("a", VirtualMachine("vm1"))
         self.luck = Luck(self.settings, "a")
         self.said: list[Any] = []
         self.running: list[asyncio.Task[Any]] = []
@@ -37,8 +35,10 @@ class Node:
         self.running.append(asyncio.ensure_future(coroutine))
         return self.running[-1]
 
-    def processes(self) -> Processes:
-        return Processes(self.hypervisors, self.settings, self.luck, lambda *said: self.said.append(said), self.start)
+    def processes(self) -> PscomProcesses:
+        return PscomProcesses(
+            self.hypervisors, self.settings, self.luck, lambda *said: self.said.append(said), self.start
+        )
 
     def applications(self) -> Applications:
         return Applications(self.hypervisors, self.settings, lambda *said: self.said.append(said), self.start)
@@ -184,13 +184,13 @@ def test_applications_report_while_their_machines_run() -> None:
             ("vm1", v.ApplicationKPIs("vm1", {"progress": progress, "memory bandwidth": "0.125"}), None)
             for progress in ("0.25", "0.5")
         ]
-        node.hypervisors.start("b", Machine("vm2"))
+        node.hypervisors.start("b", VirtualMachine("vm2"))
         node.hypervisors.stop("a", "vm1")
         applications.look()
         await asyncio.sleep(0)
         assert [task.cancelled() for task in node.running] == [True, False]
         assert (await node.heard(4))[3][:1] == ("vm2",)
-        node.hypervisors.start("a", Machine("vm1"))
+        node.hypervisors.start("a", VirtualMachine("vm1"))
         applications.look()
         assert len(node.running) == 3
 
@@ -291,7 +291,7 @@ def test_machines_leave_some_bandwidth(shares: dict[str, float], suspended: tupl
     node = Node(bandwidth=shares)
     node.hypervisors.migrate("a", "vm1", "b")  # what others use does not count
     for name in shares:
-        node.hypervisors.start("a", Machine(name))
+        node.hypervisors.start("a", VirtualMachine(name))
     for name in suspended:
         node.hypervisors.suspend("a", name)
     agent = node.agent()

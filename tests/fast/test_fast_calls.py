@@ -13,8 +13,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, 
 
 from batprotocol import PeerGone, PeerSilent, ProtocolError
 from batprotocol.errors import TaskFailed
-from batprotocol.fast.runtime import calls as room
-from batprotocol.fast.runtime.calls import Call, Ledger
+from batprotocol.fast.runtime import cluster as room
+from batprotocol.fast.runtime.cluster import Call, Ledger
 from batprotocol.fast.values import (
     ERROR,
     UNKNOWN,

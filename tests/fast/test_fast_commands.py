@@ -14,8 +14,8 @@ from support import DATA, ROOT
 from batprotocol.cli.main import main
 from batprotocol.fast import values as v
 from batprotocol.fast.conversation import CATALOGUE
-from batprotocol.fast.messages import MESSAGES
 from batprotocol.fast.recording import Recorded, read_line, write_line
+from batprotocol.fast.topics import MESSAGES
 from batprotocol.fast.wire import encode, to_json
 
 WITHOUT_ENGINE = True

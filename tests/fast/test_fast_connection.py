@@ -22,7 +22,7 @@ from servers import find
 from batprotocol import EncodeError, PeerGone, PeerSilent, ProtocolError
 from batprotocol.fast import Broker, Will
 from batprotocol.fast.runtime import connection as room
-from batprotocol.fast.runtime.connection import Connection, Received
+from batprotocol.fast.runtime.connection import BrokerConnection, Received
 
 WITHOUT_ENGINE = True
 
@@ -55,7 +55,10 @@ def nothing(received: Received) -> None:
 @pytest.mark.parametrize("qos", [0, 1, 2])
 def test_what_is_published_arrives_once_and_in_order(mosquitto: Mosquitto, qos: int) -> None:
     heard = Heard()
-    with Connection(mosquitto.address, {"a/#": 2}, heard), Connection(mosquitto.address, {}, nothing) as other:
+    with (
+        BrokerConnection(mosquitto.address, {"a/#": 2}, heard),
+        BrokerConnection(mosquitto.address, {}, nothing) as other,
+    ):
         for number in range(100):
             other.publish(f"a/{number % 3}", b"%d" % number, qos)
         heard.wait_for(lambda payloads: len(payloads) >= 100)
@@ -65,8 +68,8 @@ def test_what_is_published_arrives_once_and_in_order(mosquitto: Mosquitto, qos: 
 
 def test_nothing_is_lost_when_the_connection_is_closed_at_once(mosquitto: Mosquitto) -> None:
     heard = Heard()
-    with Connection(mosquitto.address, {"end": 2}, heard):
-        with Connection(mosquitto.address, {}, nothing) as other:
+    with BrokerConnection(mosquitto.address, {"end": 2}, heard):
+        with BrokerConnection(mosquitto.address, {}, nothing) as other:
             for number in range(200):
                 other.publish("end", b"%d" % number, 2)
         heard.wait_for(lambda payloads: len(payloads) == 200)
@@ -77,15 +80,15 @@ def test_nothing_is_lost_when_the_connection_is_closed_at_once(mosquitto: Mosqui
 def test_nothing_is_lost_when_the_process_ends_without_closing(mosquitto: Mosquitto, end: str) -> None:
     code = f"""
 import sys
-from batprotocol.fast.runtime.connection import Connection
-connection = Connection({mosquitto.address!r}, {{}}, print)
+from batprotocol.fast.runtime.connection import BrokerConnection
+connection = BrokerConnection({mosquitto.address!r}, {{}}, print)
 connection.open()
 for number in range(50):
     connection.publish("end", b"%d" % number, 2)
 {end}
 """
     heard = Heard()
-    with Connection(mosquitto.address, {"end": 2}, heard):
+    with BrokerConnection(mosquitto.address, {"end": 2}, heard):
         subprocess.run(
             [sys.executable, "-c", code], env=ENVIRONMENT, check=False, timeout=PATIENCE, capture_output=True
         )
@@ -97,8 +100,8 @@ def test_a_broker_that_is_killed_is_waited_for(own_mosquitto: Mosquitto, caplog:
     heard = Heard()
     changes: list[bool] = []
     with (
-        Connection(own_mosquitto.address, {"a": 2}, heard) as one,
-        Connection(own_mosquitto.address, {}, nothing, on_change=changes.append) as other,
+        BrokerConnection(own_mosquitto.address, {"a": 2}, heard) as one,
+        BrokerConnection(own_mosquitto.address, {}, nothing, on_change=changes.append) as other,
     ):
         other.publish("a", b"before", 2)
         heard.wait_for(lambda payloads: b"before" in payloads)
@@ -121,16 +124,16 @@ def test_a_broker_that_is_killed_is_waited_for(own_mosquitto: Mosquitto, caplog:
 def test_no_thread_and_no_socket_is_left(own_mosquitto: Mosquitto) -> None:
     before = own_sockets()
     for _ in range(3):
-        with Connection(own_mosquitto.address, {"#": 2}, lambda received: None) as connection:
+        with BrokerConnection(own_mosquitto.address, {"#": 2}, lambda received: None) as connection:
             connection.publish("a", b"", 2)
             assert len(own_threads()) == 1
         connection.close()
-    with Connection(own_mosquitto.address, {}, nothing) as connection:
+    with BrokerConnection(own_mosquitto.address, {}, nothing) as connection:
         own_mosquitto.kill()
         connection.publish("a", b"never", 2)
         connection.close(0.1)
     with pytest.raises(PeerGone):
-        Connection(own_mosquitto.address, {}, nothing).open()
+        BrokerConnection(own_mosquitto.address, {}, nothing).open()
     assert own_threads() == []
     assert own_sockets() == before
 
@@ -140,12 +143,12 @@ def test_who_is_not_there_or_is_no_broker_is_told() -> None:
         server.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(PeerGone, match=f"there is no broker at {address}: connection refused"):
-            Connection(address, {}, nothing).open()
+            BrokerConnection(address, {}, nothing).open()
         server.listen()
         with pytest.raises(PeerSilent, match=r"does not answer as an MQTT broker within 0\.1 seconds"):
-            Connection(address, {}, nothing).open(0.1)
+            BrokerConnection(address, {}, nothing).open(0.1)
     with pytest.raises(PeerGone, match=r"there is no broker at no\.such\.host\.invalid:1883: "):
-        Connection("no.such.host.invalid", {}, nothing).open()
+        BrokerConnection("no.such.host.invalid", {}, nothing).open()
 
 
 @pytest.mark.parametrize(
@@ -165,7 +168,7 @@ def test_what_speaks_no_mqtt_is_told(answer: bytes) -> None:
         thread.start()
         try:
             with pytest.raises((PeerGone, PeerSilent), match=r"127\.0\.0\.1"):
-                Connection(f"127.0.0.1:{server.getsockname()[1]}", {}, nothing).open(2)
+                BrokerConnection(f"127.0.0.1:{server.getsockname()[1]}", {}, nothing).open(2)
         finally:
             thread.join()
     assert own_threads() == []
@@ -178,18 +181,18 @@ def test_passwords_and_refusals(tmp_path: Path) -> None:
     settings = f"allow_anonymous false\npassword_file {passwords}\nacl_file {access}"
     with Mosquitto(tmp_path, settings=settings) as broker:
         with pytest.raises(PeerGone, match="refuses the connection: Not authorized"):
-            Connection(broker.address, {}, nothing).open()
+            BrokerConnection(broker.address, {}, nothing).open()
         mine = Broker("127.0.0.1", broker.port, "me", "secret")
         assert "secret" not in repr(mine)
         heard = Heard()
-        with Connection(mine, {"allowed/#": 2}, heard) as connection:
+        with BrokerConnection(mine, {"allowed/#": 2}, heard) as connection:
             connection.publish("allowed/a", b"1", 2)
             heard.wait_for(lambda payloads: payloads == [b"1"])
             connection.publish("forbidden", b"2", 1)
             assert connection.flush()
             assert connection.refusal == "Not authorized"
         with pytest.raises(PeerGone, match="refuses"):
-            Connection(Broker("127.0.0.1", broker.port, "me", "wrong"), {}, nothing).open()
+            BrokerConnection(Broker("127.0.0.1", broker.port, "me", "wrong"), {}, nothing).open()
 
 
 @pytest.mark.slow
@@ -201,12 +204,12 @@ def test_tls(tmp_path: Path) -> None:
     heard = Heard()
     with Mosquitto(tmp_path, f"certfile {certificate}", f"keyfile {key}") as broker:
         trusting = Broker("127.0.0.1", broker.port, tls=ssl.create_default_context(cafile=str(certificate)))
-        with Connection(trusting, {"a": 2}, heard) as connection:
+        with BrokerConnection(trusting, {"a": 2}, heard) as connection:
             for number in range(50):
                 connection.publish("a", b"%d" % number * 1000, 2)
             heard.wait_for(lambda payloads: len(payloads) == 50)
         with pytest.raises(PeerGone, match="certificate verify failed"):
-            Connection(f"mqtts://{broker.address}", {}, nothing).open()
+            BrokerConnection(f"mqtts://{broker.address}", {}, nothing).open()
 
 
 @pytest.mark.slow
@@ -214,13 +217,13 @@ def test_the_last_will_is_said_when_the_connection_is_lost_only(mosquitto: Mosqu
     code = f"""
 import os
 from batprotocol.fast import Will
-from batprotocol.fast.runtime.connection import Connection
-with Connection({mosquitto.address!r}, {{}}, print, will=Will("will", b"lost")):
+from batprotocol.fast.runtime.connection import BrokerConnection
+with BrokerConnection({mosquitto.address!r}, {{}}, print, will=Will("will", b"lost")):
     os._exit(0)
 """
     heard = Heard()
-    with Connection(mosquitto.address, {"will": 2}, heard) as connection:
-        with Connection(mosquitto.address, {}, nothing, will=Will("will", b"closed")):
+    with BrokerConnection(mosquitto.address, {"will": 2}, heard) as connection:
+        with BrokerConnection(mosquitto.address, {}, nothing, will=Will("will", b"closed")):
             pass
         subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, check=True, timeout=PATIENCE)
         heard.wait_for(lambda payloads: b"lost" in payloads)
@@ -230,7 +233,10 @@ with Connection({mosquitto.address!r}, {{}}, print, will=Will("will", b"lost")):
 
 
 def test_what_cannot_be_published_is_refused(mosquitto: Mosquitto) -> None:
-    with Connection(mosquitto.address, {}, nothing) as connection, pytest.raises(EncodeError, match="is too large"):
+    with (
+        BrokerConnection(mosquitto.address, {}, nothing) as connection,
+        pytest.raises(EncodeError, match="is too large"),
+    ):
         connection.publish("a", bytes(room.LARGEST + 1), 1)
     with pytest.raises(ProtocolError, match="is closed"):
         connection.publish("a", b"", 1)
@@ -238,19 +244,22 @@ def test_what_cannot_be_published_is_refused(mosquitto: Mosquitto) -> None:
 
 @pytest.mark.parametrize("topic", ["", "a/+", "#", "a\0", "\ud800", "a" * 65_536])
 def test_what_is_no_topic_is_refused(mosquitto: Mosquitto, topic: str) -> None:
-    with Connection(mosquitto.address, {}, nothing) as connection, pytest.raises(EncodeError, match="expected a topic"):
+    with (
+        BrokerConnection(mosquitto.address, {}, nothing) as connection,
+        pytest.raises(EncodeError, match="expected a topic"),
+    ):
         connection.publish(topic, b"", 1)
 
 
 @pytest.mark.parametrize("topic", ["", "a#", "#/a", "a+/b", "a\0", "\ud800"])
 def test_what_cannot_be_subscribed_to_is_refused(topic: str) -> None:
     with pytest.raises(EncodeError, match="expected a topic"):
-        Connection("nowhere", {topic: 1}, nothing)
+        BrokerConnection("nowhere", {topic: 1}, nothing)
 
 
 @pytest.mark.parametrize("topic", ["a", "+", "#", "a/+/b/#", "/", "+/+"])
 def test_what_can_be_subscribed_to(mosquitto: Mosquitto, topic: str) -> None:
-    with Connection(mosquitto.address, {topic: 1}, lambda received: None) as connection:
+    with BrokerConnection(mosquitto.address, {topic: 1}, lambda received: None) as connection:
         assert connection.is_ready
 
 
@@ -264,7 +273,7 @@ def test_a_fault_while_a_message_is_taken_does_not_end_the_connection(
         if received.payload == b"bad":
             raise LookupError("lost")
 
-    with caplog.at_level(logging.ERROR), Connection(mosquitto.address, {"a": 2}, take) as connection:
+    with caplog.at_level(logging.ERROR), BrokerConnection(mosquitto.address, {"a": 2}, take) as connection:
         connection.publish("a", b"bad", 2)
         connection.publish("a", b"good", 2)
         heard.wait_for(lambda payloads: payloads == [b"bad", b"good"])
@@ -315,7 +324,7 @@ def test_any_text_is_an_address_or_told(text: str) -> None:
     ("package", "code"),
     [
         ("paho", "fast.Cluster()"),
-        ("re2", "from batprotocol.fast.nodes.hypervisor import matching; matching('.*', [])"),
+        ("re2", "from batprotocol.fast.runtime.hypervisor import matching; matching('.*', [])"),
         ("yaml", "from batprotocol.fast.wire import decode_alone; decode_alone(b'task: init')"),
     ],
 )

@@ -10,8 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from batprotocol.fast.nodes.hypervisor import Hypervisors, Machine, Refusal, matching, name_in
-from batprotocol.fast.nodes.settings import DEEDS, DEFAULT_TIMES, Luck, Settings
+from batprotocol.fast.runtime.hypervisor import (
+    DEEDS,
+    DEFAULT_TIMES,
+    Hypervisors,
+    Luck,
+    Settings,
+    TaskRefusal,
+    VirtualMachine,
+    matching,
+    name_in,
+)
 
 WITHOUT_ENGINE = True
 HOSTS = ("a", "b", "c")
@@ -29,14 +38,14 @@ class Clusters(RuleBasedStateMachine):
         self.hypervisors = Hypervisors(HOSTS, CORES)
         self.model: dict[tuple[str, str], bool] = {}
 
-    def state(self) -> list[dict[str, Machine]]:
+    def state(self) -> list[dict[str, VirtualMachine]]:
         return [dict(self.hypervisors.machines(host)) for host in HOSTS]
 
     def tried(self, name: str, *arguments: Any) -> bool:
         before = self.state()
         try:
             getattr(self.hypervisors, name)(*arguments)
-        except Refusal:
+        except TaskRefusal:
             refused = True
         else:
             refused = False
@@ -45,7 +54,7 @@ class Clusters(RuleBasedStateMachine):
 
     @rule(host=hosts, name=names, vcpus=st.integers(1, 3), vcpu_map=maps)
     def start(self, host: str, name: str, vcpus: int, vcpu_map: Any) -> None:
-        if self.tried("start", host, Machine(name, vcpus, vcpu_map)):
+        if self.tried("start", host, VirtualMachine(name, vcpus, vcpu_map)):
             assert (host, name) not in self.model
             assert vcpu_map is None or len(vcpu_map) == vcpus
             self.model[host, name] = False
@@ -119,7 +128,7 @@ def test_machines_are_somewhere_once() -> None:
 
 @pytest.mark.parametrize("xml", ["", "<domain></domain>", "<name>", "<name></name>", "name"])
 def test_a_definition_without_a_name(xml: str) -> None:
-    with pytest.raises(Refusal, match=r"^Could not find vm-name in xml\.$"):
+    with pytest.raises(TaskRefusal, match=r"^Could not find vm-name in xml\.$"):
         name_in(xml)
 
 
@@ -133,7 +142,7 @@ def test_names_that_match() -> None:
 
 @pytest.mark.parametrize("regex", ["(", "a{1000}{1000}{1000}", r"\1", "[", "*", "\ud800"])
 def test_what_is_no_expression_is_refused(regex: str) -> None:
-    with pytest.raises(Refusal, match="regex_error"):
+    with pytest.raises(TaskRefusal, match="regex_error"):
         matching(regex, ["vm"])
 
 
@@ -198,7 +207,7 @@ def test_machines_are_spread(compact: bool, overbooking: bool, expected: list[st
     """Six machines of 2 virtual CPUs, and two hosts of 4 cores: evenly, or one after the other."""
     hypervisors = Hypervisors(HOSTS, CORES)
     for number in range(6):
-        hypervisors.start("a", Machine(f"vm{number}", 2))
+        hypervisors.start("a", VirtualMachine(f"vm{number}", 2))
     found = hypervisors.spread("a", ["b", "nowhere", "c"], compact=compact, overbooking=overbooking)
     assert list(found.values()) == expected
     assert set(hypervisors.spread("a", [], compact=compact, overbooking=overbooking).values()) == {None}
@@ -207,15 +216,15 @@ def test_machines_are_spread(compact: bool, overbooking: bool, expected: list[st
 @pytest.mark.parametrize("others", [["b"], ["b", "c"], ["b", "c", "d"]])
 def test_what_fits_nowhere_goes_to_the_last_one(others: list[str]) -> None:
     hypervisors = Hypervisors("abcd", CORES)
-    hypervisors.start("a", Machine("vm1", CORES + 1))
+    hypervisors.start("a", VirtualMachine("vm1", CORES + 1))
     assert hypervisors.spread("a", others, compact=True, overbooking=True) == {"vm1": others[-1]}
     assert hypervisors.spread("a", others, compact=True, overbooking=False) == {"vm1": None}
 
 
 def test_what_runs_there_takes_room() -> None:
     hypervisors = Hypervisors(HOSTS, CORES)
-    hypervisors.start("a", Machine("vm1", 2))
-    hypervisors.start("b", Machine("vm2", 3))
+    hypervisors.start("a", VirtualMachine("vm1", 2))
+    hypervisors.start("b", VirtualMachine("vm2", 3))
     assert hypervisors.spread("a", ["b", "c"], compact=True, overbooking=False) == {"vm1": "c"}
     assert hypervisors.spread("a", ["b", "c"], compact=False, overbooking=True) == {"vm1": "c"}
 
@@ -234,10 +243,10 @@ def test_a_name_is_on_a_host_once(going: dict[str, list[str]], coming: str | Non
     hypervisors = Hypervisors(HOSTS, CORES)
     for host, there in going.items():
         for name in there:
-            hypervisors.start(host, Machine(name))
+            hypervisors.start(host, VirtualMachine(name))
     if words is None:
         hypervisors.migrate("a", "vm1", "b", None, coming)
         assert (hypervisors.names("a"), hypervisors.names("b")) == ((coming,), ("vm1",))
     else:
-        with pytest.raises(Refusal, match=words):
+        with pytest.raises(TaskRefusal, match=words):
             hypervisors.migrate("a", "vm1", "b", None, coming)

@@ -17,13 +17,13 @@ from fast_nodes import nodes
 from processes import BATPROTO, line_of, started
 from servers import find
 
+from batprotocol.fast import commands as fast_live_command
 from batprotocol.fast import decode
-from batprotocol.fast.commands import live as fast_live_command
 from batprotocol.fast.conversation import check
-from batprotocol.fast.nodes.settings import DEEDS
 from batprotocol.fast.recording import read_line
 from batprotocol.fast.runtime.cluster import DEFAULT_BROKER
-from batprotocol.fast.runtime.connection import Connection
+from batprotocol.fast.runtime.connection import BrokerConnection
+from batprotocol.fast.runtime.hypervisor import DEEDS
 
 WITHOUT_ENGINE = True
 START = "{task: start vm, id: x, vm-configurations: [{vm-name: vm1}]}"
@@ -41,7 +41,7 @@ def test_a_session(mosquitto: Mosquitto, tmp_path: Path) -> None:
     watching = [*BATPROTO, "fast", "watch", *at, "-o", str(recording), "--check", "--count", "9"]
     with started(watching) as watcher:
         assert line_of(watcher.stderr) == f"batproto: watching fast/# at {mosquitto.address}"
-        with Connection(mosquitto.address, {}, lambda received: None) as connection:
+        with BrokerConnection(mosquitto.address, {}, lambda received: None) as connection:
             connection.publish("fast/other", b"\xff", 1)
         options = ("--start-time", "0.01", "--applications", "--report-time", "60")
         with nodes(["node-a"], mosquitto.address, *options) as node:
@@ -75,7 +75,7 @@ def test_a_session(mosquitto: Mosquitto, tmp_path: Path) -> None:
 def test_watching_chooses_and_prints_json(mosquitto: Mosquitto) -> None:
     command = [*BATPROTO, "fast", "watch", "--broker", mosquitto.address, "--json-lines", "-t", "fast/agent/#"]
     with started([*command, "-m", "Init", "--count", "3"]) as watcher:
-        with Connection(mosquitto.address, {}, lambda received: None) as connection:
+        with BrokerConnection(mosquitto.address, {}, lambda received: None) as connection:
             while watcher.poll() is None:
                 connection.publish("fast/agent/a/mmbwmon/response", b"{cores: [1], result: 0.5}", 2)
                 connection.publish("fast/migfra/a/task", b"task: quit", 2)
@@ -104,7 +104,7 @@ def test_signals_end_it(mosquitto: Mosquitto, command: tuple[str, ...], number: 
 @pytest.mark.slow
 def test_a_closed_pipe_ends_watching(mosquitto: Mosquitto) -> None:
     command = [*BATPROTO, "fast", "watch", "--broker", mosquitto.address]
-    with started(command) as process, Connection(mosquitto.address, {}, lambda received: None) as connection:
+    with started(command) as process, BrokerConnection(mosquitto.address, {}, lambda received: None) as connection:
         assert process.stdout is not None
         process.stdout.close()
         until = time.monotonic() + PATIENCE

@@ -13,10 +13,15 @@ import pytest
 from support import DATA, SHARED
 
 from batprotocol.fast import Settings, encode
-from batprotocol.fast.nodes.hypervisor import Hypervisors, Machine, Refusal
-from batprotocol.fast.nodes.migfra import MigrationFramework
-from batprotocol.fast.nodes.settings import DEEDS, Luck
 from batprotocol.fast.recording import read_line
+from batprotocol.fast.runtime.hypervisor import (
+    DEEDS,
+    Hypervisors,
+    Luck,
+    MigrationFramework,
+    TaskRefusal,
+    VirtualMachine,
+)
 from batprotocol.fast.values import FastMessage, Result
 
 WITHOUT_ENGINE = True
@@ -37,7 +42,7 @@ class Never(Hypervisors):
     """The other one that was recorded: it does nothing at all."""
 
     def _refuse(self, *arguments: Any, **options: Any) -> Any:
-        raise Refusal("Dummy_hypervisor is set to throw always if called.")
+        raise TaskRefusal("Dummy_hypervisor is set to throw always if called.")
 
     start = stop = suspend = resume = repin = migrate = check_migration = spread = _refuse
 
@@ -125,7 +130,7 @@ def results_of(payloads: list[str], **options: Any) -> list[Result]:
 def cluster(*machines: str) -> Hypervisors:
     hypervisors = Hypervisors(["node-a", "node-b"])
     for name in machines:
-        hypervisors.start("node-a", Machine(name))
+        hypervisors.start("node-a", VirtualMachine(name))
     return hypervisors
 
 
@@ -224,7 +229,7 @@ MIGRATE = "{task: migrate vm, vm-name: vm1, destination: node-b, parameter: {psc
 @pytest.mark.parametrize(("count", "processes"), [("2", 2), ("auto", 3), ("' 4 of them'", 4)])
 def test_connections_are_closed_before_a_migration_and_opened_after_it(count: str, processes: int) -> None:
     hypervisors, hooks = cluster("vm1"), Hooks()
-    hypervisors.start("node-b", Machine("vm2"))
+    hypervisors.start("node-b", VirtualMachine("vm2"))
     task = MIGRATE % (count, "{vm-name: vm2, pscom-hook-procs: 1}")
     result, _ = results_of([task], hypervisors=hypervisors, hooks=hooks)
     assert told(result) == [("vm1", "success")]
@@ -265,7 +270,7 @@ def test_failures_that_were_asked_for_change_nothing() -> None:
     ]
     found = results_of(tasks, hypervisors=hypervisors, settings=unlucky)
     assert [each.is_success for each in found] == [False] * 4 + [True]
-    assert hypervisors.machines("node-a") == {"vm1": Machine("vm1")}
+    assert hypervisors.machines("node-a") == {"vm1": VirtualMachine("vm1")}
 
 
 def test_silence_is_a_deed_without_an_answer() -> None:

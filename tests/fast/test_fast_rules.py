@@ -9,11 +9,11 @@ import pytest
 from fast_oracle import recordings
 from memory import peak_memory
 
+from batprotocol.fast import rules as state
 from batprotocol.fast import values as v
-from batprotocol.fast.conversation import CATALOGUE, RULE_SETS, Conversation, Violation, check, state
-from batprotocol.fast.messages import topic_for
+from batprotocol.fast.conversation import CATALOGUE, RULE_SETS, Conversation, Violation, check
 from batprotocol.fast.recording import Recorded, read_line
-from batprotocol.fast.topics import Topic
+from batprotocol.fast.topics import Topic, topic_for
 from batprotocol.fast.wire import encode
 
 WITHOUT_ENGINE = True

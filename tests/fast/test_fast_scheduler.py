@@ -36,8 +36,8 @@ from batprotocol.fast import (
 )
 from batprotocol.fast import values as v
 from batprotocol.fast.conversation import Violation
-from batprotocol.fast.runtime.connection import Connection
-from batprotocol.fast.runtime.node import Node
+from batprotocol.fast.runtime.cluster import Node
+from batprotocol.fast.runtime.connection import BrokerConnection
 from batprotocol.fast.runtime.scheduler import METHODS, RESULT_METHODS, method_for
 
 WITHOUT_ENGINE = True
@@ -216,7 +216,7 @@ class Player(Recorder):
         self.payloads = payloads
 
     async def main(self) -> None:
-        with Connection(self.address, {}, lambda received: None) as connection:
+        with BrokerConnection(self.address, {}, lambda received: None) as connection:
             for topic, payload in self.payloads:
                 connection.publish(topic, payload, 2)
         call = self.node("nobody").quit()
@@ -273,7 +273,7 @@ def test_a_result_that_is_delivered_again_is_told_once(mosquitto: Mosquitto) -> 
         async def main(self) -> None:
             task = StartVM([VMConfiguration("vm")], id="mine")
             call = self.node("n").call(task, PATIENCE)
-            with Connection(mosquitto.address, {}, lambda received: None) as connection:
+            with BrokerConnection(mosquitto.address, {}, lambda received: None) as connection:
                 for _ in range(3):
                     connection.publish(
                         "fast/migfra/n/result", encode(Result("vm started", [VMResult("vm")], "mine")), 1
@@ -374,7 +374,7 @@ class Careless(FastScheduler):
         self.address = address
 
     async def main(self) -> None:
-        with Connection(self.address, {}, lambda received: None) as connection:
+        with BrokerConnection(self.address, {}, lambda received: None) as connection:
             connection.publish("fast/migfra/n/task", b"{task: fly vm}", 1)
         await asyncio.sleep(0.3)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from batprotocol.errors import DecodeError, EncodeError
 from batprotocol.fast import ROUTES, Channel, Participant, Topic
 from batprotocol.fast import strategies as fast
-from batprotocol.fast.messages import QOS, RESULTS, routes_on
+from batprotocol.fast.topics import QOS, RESULTS, routes_on
 from batprotocol.fast.values import Quit, Task
 
 WITHOUT_ENGINE = True

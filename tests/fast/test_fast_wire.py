@@ -15,7 +15,7 @@ from batprotocol.errors import DecodeError, EncodeError
 from batprotocol.fast import Channel, Topic, topic_for
 from batprotocol.fast import strategies as fast
 from batprotocol.fast import values as v
-from batprotocol.fast.messages import MESSAGES, ROUTES, route_of
+from batprotocol.fast.topics import MESSAGES, ROUTES, route_of
 from batprotocol.fast.wire import DIALECTS, Dialect, decode, decode_alone, decode_as, encode, from_json, to_json
 
 WITHOUT_ENGINE = True

@@ -13,7 +13,7 @@ from batprotocol._schema.description import SCHEMA
 from support import ROOT
 
 from batprotocol import model
-from batprotocol.schemas.commands.told import meanings
+from batprotocol.schemas.commands.definitions import meanings
 from batprotocol.wire.binding import RANGES
 
 sys.path.append(str(ROOT / "tools"))

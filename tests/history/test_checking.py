@@ -21,10 +21,10 @@ from batprotocol.simulator import StaticJob, Workload, described_platform, read_
 from batprotocol.sites.logs import Attempt, JobState, LeftOut, LoggedJob
 from batprotocol.sites.logs.asking import Unit
 from batprotocol.sites.logs.checking import EQUAL, check_copy, numbers_of_log
+from batprotocol.sites.logs.commands.copies import explanations, simulated_copy
 from batprotocol.sites.logs.host_events import events_of
 from batprotocol.sites.logs.windows import HostWindow, windows_of
 from batprotocol.sites.logs.workloads import logged_workload
-from batprotocol.studies.copies import explanations, simulated_copy
 from batprotocol.workloads.host_events import HostEvent, HostStates, Window, read_host_event
 
 WITHOUT_ENGINE = True

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import pytest
 
 from batprotocol._util.rules import Catalogue, Row, Rule, Violation
-from batprotocol.cli.protocols import table as protocols
-from batprotocol.cli.protocols.reading import Place, Reading, Spoken
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece
 from batprotocol.conversation import CATALOGUE, RULES
 from batprotocol.conversation import Violation as Todays
 from batprotocol.fast.conversation import CATALOGUE as FAST
 from batprotocol.legacy.conversation import CATALOGUE as OLD
-from batprotocol.schemas.commands import rules
-from batprotocol.wire.commands import check, dump
+from batprotocol.schemas.commands import reference as rules
+from batprotocol.wire.commands import check, dump, protocols
+from batprotocol.wire.commands.protocols import Place, Reading, Spoken
 from batprotocol.wire.commands.selection import Selection
 
 WITHOUT_ENGINE = True
@@ -66,7 +66,8 @@ POST = Spoken(
 @pytest.fixture
 def post(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second protocol."""
-    monkeypatch.setattr(protocols, "PROTOCOLS", (POST, *protocols.PROTOCOLS))
+    known = (protocols.ProtocolRow(re.compile(b"Dear"), lambda: POST), *protocols.rows())
+    monkeypatch.setattr(protocols, "rows", lambda: known)
 
 
 def text(lines: Sequence[Sequence[Piece]]) -> list[str]:
@@ -97,7 +98,7 @@ def test_each_protocol_explains_its_own_violations() -> None:
 
 def test_the_last_protocol_takes_whatever_comes() -> None:
     for data in (b"", b"{}", b"Dear", b"\0" * 100):
-        assert protocols.protocol_of(data)[0] is protocols.PROTOCOLS[-1]
+        assert protocols.protocol_of(data)[0] is protocols.rows()[-1].load()
 
 
 @pytest.mark.usefixtures("post")
@@ -122,7 +123,7 @@ def test_rules_lists_every_catalogue() -> None:
     catalogues = protocols.catalogues()
     assert list(catalogues) == ["Batsim 5", "Post", "Batsim 1 to 4", "FaST"]
     assert rules.ids(catalogues) == tuple(dict.fromkeys([*RULES, *LETTERS.rules, *OLD.rules, *FAST.rules]))
-    lines = text(list(rules.overview(catalogues)))
+    lines = text(list(rules.rules_overview(catalogues)))
     assert lines[0] == "Batsim 5"
     second = 2 + len(RULES)
     assert lines[second : second + 3] == [

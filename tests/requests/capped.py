@@ -22,7 +22,7 @@ from test_independent import Reasons
 from batprotocol.model import DelayProfile, FinalJobState, parse_hosts
 from batprotocol.policies import Policy, SiteRules, named
 from batprotocol.policies.caps import Cap
-from batprotocol.results.observing import EnergyRow, Observer
+from batprotocol.results.observers import EnergyRow, Observer
 from batprotocol.simulator import (
     ExternalEventList,
     Platform,

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from batprotocol.schemas.describing import applied
+from batprotocol.schemas._sources import applied
 from batprotocol.wire.reflection import Field, Schema, Table, Type
 
 __all__ = ["Evolution", "evolutions", "meant"]

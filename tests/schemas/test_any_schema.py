@@ -20,7 +20,7 @@ from support import ROOT, SHARED
 
 from batprotocol.errors import DecodeError, EncodeError, InputError
 from batprotocol.schemas import AGES, TODAY, Codec, Record, age, ages, applied, described, read_schema
-from batprotocol.schemas.describing import bare
+from batprotocol.schemas._sources import bare
 from batprotocol.wire.reader import Reader
 from batprotocol.wire.reflection import Schema, read_reflection
 

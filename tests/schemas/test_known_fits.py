@@ -26,7 +26,7 @@ from batprotocol.schemas import (
     other_ages,
     read_schema,
 )
-from batprotocol.schemas.reading import LARGEST
+from batprotocol.schemas._sources import LARGEST
 from batprotocol.wire.reflection import Schema
 
 pytestmark = pytest.mark.once

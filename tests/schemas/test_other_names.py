@@ -13,7 +13,7 @@ from support import DATA
 
 from batprotocol.errors import InputError
 from batprotocol.schemas import dissector, read_schema
-from batprotocol.schemas.differences import Difference, Verdict, differences, worst_of
+from batprotocol.schemas._differences import Difference, Verdict, differences, worst_of
 from batprotocol.wire.reflection import UNKNOWN, Schema, _Table, read_reflection
 
 pytestmark = pytest.mark.once

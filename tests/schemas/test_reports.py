@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.schemas import differences, read_schema
-from batprotocol.schemas.differences import worst_of
-from batprotocol.schemas.places import places_of
+from batprotocol.schemas._differences import worst_of
+from batprotocol.schemas._sources import places_of
 
 WITHOUT_ENGINE = True
 pytestmark = flatc.needs_flatc
@@ -202,7 +202,7 @@ def test_places_in_included_files(tmp_path: Path) -> None:
 
 @given(st.text('tableunion{}();:,"/*\n AB', max_size=80))
 def test_any_text_has_places(text: str) -> None:
-    from batprotocol.schemas.places import _parts
+    from batprotocol.schemas._sources import _parts
 
     assert all(1 <= part.line <= text.count("\n") + 1 for part in _parts(text))
 

@@ -16,7 +16,7 @@ from processes import BATPROTO, batproto
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, parse_hosts
 from batprotocol.policies import named
-from batprotocol.results.allocations import allocations_text, parse_allocations
+from batprotocol.results.reports import allocations_text, parse_allocations
 from batprotocol.simulator import (
     StaticJob,
     Workload,

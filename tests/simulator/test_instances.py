@@ -12,7 +12,7 @@ from batprotocol.edc import Scheduler
 from batprotocol.errors import SchedulerError
 from batprotocol.model import DelayProfile
 from batprotocol.policies import EASY, FCFS, Cap, Policy, named
-from batprotocol.results.observing import Observer
+from batprotocol.results.observers import Observer
 from batprotocol.simulator import Platform, StaticJob, Workload, simulate
 
 WITHOUT_ENGINE = True

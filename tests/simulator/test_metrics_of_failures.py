@@ -20,9 +20,8 @@ from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies import named
-from batprotocol.results.away import host_downtime
-from batprotocol.results.beside import failures_beside
-from batprotocol.results.times import joined_rows
+from batprotocol.results.reports import failures_beside
+from batprotocol.results.times import host_downtime, joined_rows
 from batprotocol.simulator import (
     METRICS,
     OF_FAILURES,

@@ -17,7 +17,7 @@ from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import parse_hosts
 from batprotocol.policies import EASY, Policy, SiteRules
-from batprotocol.results.grouping import size_class
+from batprotocol.results.groups import size_class
 from batprotocol.simulator import (
     GROUPINGS,
     JobRow,

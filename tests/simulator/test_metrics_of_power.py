@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState, ParallelTaskHomogeneousProfile
 from batprotocol.policies import named
-from batprotocol.results.times import JobTimes
-from batprotocol.results.usage import stays_of
+from batprotocol.results.times import JobTimes, stays_of
 from batprotocol.simulator import (
     METRICS,
     OF_FAILURES,

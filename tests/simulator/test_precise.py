@@ -9,7 +9,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.results.precise import Precise
+from batprotocol.results.observers import Precise
 
 WITHOUT_ENGINE = True
 

@@ -32,11 +32,9 @@ from batprotocol.results import (
     read_jobs,
     write_real_execution,
 )
-from batprotocol.results.extended import Pair, difference, plus, quotient, times, total
+from batprotocol.results.arithmetic import Pair, StepSeries, difference, plus, quotient, times, total
 from batprotocol.results.files import jobs_text
-from batprotocol.results.series import StepSeries
-from batprotocol.results.times import RunRows
-from batprotocol.results.usage import HostUse
+from batprotocol.results.times import HostUse, RunRows
 
 WITHOUT_ENGINE = True
 

@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from batprotocol.results import words
-from batprotocol.results.summary import Summary
+from batprotocol.results import text as words
+from batprotocol.results.text import Summary
 
 WITHOUT_ENGINE = True
 

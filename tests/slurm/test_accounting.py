@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from support import DATA
 
 from batprotocol.errors import InputError
-from batprotocol.sites.slurm.accounting import Accounting, Association, Limits, accounting_of, read_accounting
+from batprotocol.sites.slurm.accounting import (
+    Accounting,
+    AccountingLimits,
+    SlurmAssociation,
+    accounting_of,
+    read_accounting,
+)
 
 WITHOUT_ENGINE = True
 
@@ -52,12 +58,12 @@ q|5|00:01:00|a,b|requeue|DenyOnLimit,NoDecay|0.5|2.000000|cpu=10,gres/gpu=1K|01:
 def test_options_and_limits() -> None:
     found = accounting_of([("dump.cfg", DUMP), ("qos.txt", TABLE)])
     root, account, user = found.associations
-    assert root.limits == Limits(tres={"node": 50})
-    assert account == Association(
+    assert root.limits == AccountingLimits(tres={"node": 50})
+    assert account == SlurmAssociation(
         account="a",
         parent="root",
         shares=None,
-        limits=Limits(tres_job={"node": 5, "mem": 4096}, jobs_each=4, wall_job=2400.0),
+        limits=AccountingLimits(tres_job={"node": 5, "mem": 4096}, jobs_each=4, wall_job=2400.0),
     )
     assert (user.user, user.partition, user.shares, user.priority, user.default_qos) == ("u", "p", 3, 7, "q")
     assert (user.limits.wall, found.default_accounts) == (86400.0, {"u": "b"})

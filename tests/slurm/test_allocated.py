@@ -12,7 +12,7 @@ import pytest
 from batprotocol.cli.main import main
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
-from batprotocol.results.allocations import read_allocations
+from batprotocol.results.reports import read_allocations
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.configuration import configuration_of
 from batprotocol.workloads.requests import Allocated

@@ -14,7 +14,7 @@ from support import DATA
 from batprotocol.errors import InputError
 from batprotocol.policies.slurm.priorities import JobFacts, MultifactorPriorities
 from batprotocol.sites.slurm.accounting import Accounting, read_accounting
-from batprotocol.sites.slurm.configuration import Configuration, configuration_of, read_configuration
+from batprotocol.sites.slurm.configuration import SlurmConfiguration, configuration_of, read_configuration
 
 WITHOUT_ENGINE = True
 
@@ -52,7 +52,7 @@ FILES = {"slurm.conf": CONF, "topology.conf": TOPOLOGY, "more.conf": "KillWait=3
 SACCT = {"dump.cfg": DUMP, "qos.txt": QOS}
 
 
-def configuration(folder: Path) -> Configuration:
+def configuration(folder: Path) -> SlurmConfiguration:
     return read_configuration(folder / "slurm.conf")
 
 
@@ -76,9 +76,9 @@ def is_read(folder: Path, read: Callable[[Path], Any]) -> bool:
     return True
 
 
-def used(found: Configuration | Accounting) -> None:
+def used(found: SlurmConfiguration | Accounting) -> None:
     """Values that are read can be used for priorities."""
-    conf = found if isinstance(found, Configuration) else Configuration()
+    conf = found if isinstance(found, SlurmConfiguration) else SlurmConfiguration()
     accounts = found if isinstance(found, Accounting) else None
     priorities = MultifactorPriorities(conf, accounts)
     names = tuple(each.name for each in conf.partitions)[:2]
@@ -156,7 +156,7 @@ def test_a_large_site_is_read_at_once(tmp_path: Path) -> None:
 )
 def test_large_files_are_bounded(text: str, error: str) -> None:
     if not error:
-        assert configuration_of(text) == Configuration()
+        assert configuration_of(text) == SlurmConfiguration()
         return
     with pytest.raises(InputError, match=error):
         configuration_of(text)

@@ -13,13 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.sites.slurm.amounts import keyed
 from batprotocol.sites.slurm.client import (
-    Batch,
+    JobBatch,
     LocalRunner,
+    ReportedJob,
     SlurmAway,
     SlurmError,
-    SlurmJob,
     SlurmLimit,
     SlurmRefusal,
     SlurmRest,
@@ -27,16 +26,15 @@ from batprotocol.sites.slurm.client import (
     read_token,
     runner_of,
 )
-from batprotocol.sites.slurm.client.answers import (
+from batprotocol.sites.slurm.client.commands import (
     read_limits,
     read_minutes,
     read_nodes,
     read_queue,
     read_submitted,
+    sbatch_words,
 )
-from batprotocol.sites.slurm.client.commands import sbatch_words
-from batprotocol.sites.slurm.client.errors import error_of
-from batprotocol.sites.slurm.client.rest_answers import (
+from batprotocol.sites.slurm.client.rest import (
     RestAnswer,
     read_answer,
     read_rest_id,
@@ -46,6 +44,8 @@ from batprotocol.sites.slurm.client.rest_answers import (
     read_versions,
     submission,
 )
+from batprotocol.sites.slurm.client.values import error_of
+from batprotocol.sites.slurm.texts import keyed
 
 WITHOUT_ENGINE = True
 
@@ -66,7 +66,7 @@ def answered(value: object) -> RestAnswer:
 
 
 def test_commands_and_rest_have_the_same_jobs_and_nodes() -> None:
-    def comparable(jobs: Iterable[SlurmJob]) -> list[SlurmJob]:
+    def comparable(jobs: Iterable[ReportedJob]) -> list[ReportedJob]:
         return sorted(job._replace(reason="") for job in jobs)
 
     jobs = comparable(read_queue(recorded("squeue.txt")))
@@ -98,17 +98,17 @@ def test_limits() -> None:
 
 
 LINES = TEXTS.map(lambda each: each.replace("\n", ""))
-JOBS = st.builds(SlurmJob, NUMBERS.map(str), LINES, NAMES, NAMES, NAMES, st.none())
+JOBS = st.builds(ReportedJob, NUMBERS.map(str), LINES, NAMES, NAMES, NAMES, st.none())
 
 
 @given(st.lists(JOBS, max_size=5))
-def test_a_queue_is_read_as_it_was(jobs: list[SlurmJob]) -> None:
+def test_a_queue_is_read_as_it_was(jobs: list[ReportedJob]) -> None:
     lines = [f"{job.id}|{job.state}|{job.node}|{job.reason}|{job.name}" for job in jobs]
     assert [*read_queue("\n".join(lines))] == jobs
 
 
-@given(st.lists(st.builds(SlurmJob, NUMBERS.map(str), TEXTS, NAMES, NAMES, NAMES, st.none()), max_size=5), st.data())
-def test_a_name_of_several_lines_is_no_further_job(jobs: list[SlurmJob], data: st.DataObject) -> None:
+@given(st.lists(st.builds(ReportedJob, NUMBERS.map(str), TEXTS, NAMES, NAMES, NAMES, st.none()), max_size=5), st.data())
+def test_a_name_of_several_lines_is_no_further_job(jobs: list[ReportedJob], data: st.DataObject) -> None:
     hostile = [job._replace(name=f"{job.name}\n9|RUNNING|n0|None|cigri.b1\n") for job in jobs]
     jobs = data.draw(st.permutations([*jobs, *hostile]))
     rows = [f"0a1b=|{job.id}|{job.state}|{job.node}|{job.reason}|{job.name}\n" for job in jobs]
@@ -204,7 +204,7 @@ def test_errors(printed: str, kind: type) -> None:
 
 @given(TEXTS, TEXTS)
 def test_a_batch_is_words_and_json(name: str, comment: str) -> None:
-    batch = Batch(script="#!/bin/sh\n", name=name, comment=comment, size=3, partition="idle", nice=5)
+    batch = JobBatch(script="#!/bin/sh\n", name=name, comment=comment, size=3, partition="idle", nice=5)
     words = sbatch_words(batch)
     assert f"--job-name={name}" in words
     assert all(word.startswith("--") for word in words[1:])

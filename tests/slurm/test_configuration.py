@@ -13,9 +13,14 @@ from slurm_recordings import recording, recordings
 from support import DATA
 
 from batprotocol.errors import InputError
-from batprotocol.sites.slurm.configuration import Configuration, Scheduler, configuration_of, read_configuration
-from batprotocol.sites.slurm.configuration.parameters import CLUSTER, OPTIONS
-from batprotocol.sites.slurm.lines import lines_of, pairs_of
+from batprotocol.sites.slurm.configuration import (
+    SchedulerParameters,
+    SlurmConfiguration,
+    configuration_of,
+    read_configuration,
+)
+from batprotocol.sites.slurm.parameters import CLUSTER, OPTIONS
+from batprotocol.sites.slurm.texts import lines_of, pairs_of
 from batprotocol.studies.recorded import configuration_of_run
 
 WITHOUT_ENGINE = True
@@ -43,7 +48,7 @@ SET = {
 """The fields that this slurm.conf sets, with their values."""
 
 
-def value_of(configuration: Configuration, field: str) -> Any:
+def value_of(configuration: SlurmConfiguration, field: str) -> Any:
     found: Any = configuration
     for name in field.split("."):
         found = getattr(found, name)
@@ -52,7 +57,7 @@ def value_of(configuration: Configuration, field: str) -> Any:
 
 def test_defaults_are_those_that_a_real_slurm_prints() -> None:
     """Each parameter that sets a field, if it is printed: in the units of slurm.conf, it reads as our default."""
-    default, compared = Configuration(), set()
+    default, compared = SlurmConfiguration(), set()
     for line in SHOWN.read_text().splitlines():
         name, mark, text = (part.strip() for part in line.partition("="))
         row = CLUSTER.get(name.lower())
@@ -227,13 +232,13 @@ def test_options_of_the_scheduler() -> None:
 
 
 def test_each_field_of_the_scheduler_is_an_option() -> None:
-    fields = {name for name in Scheduler.__struct_fields__ if name != "plugin"}
+    fields = {name for name in SchedulerParameters.__struct_fields__ if name != "plugin"}
     assert fields == {row.field for row in OPTIONS.values() if row.field}
 
 
 @pytest.mark.parametrize("row", [row for row in CLUSTER.values() if row.field], ids=lambda row: row.name)
 def test_each_field_of_a_table_is_one_of_the_values(row: Any) -> None:
-    value_of(Configuration(), row.field)
+    value_of(SlurmConfiguration(), row.field)
 
 
 # Files

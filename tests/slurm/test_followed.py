@@ -9,22 +9,14 @@ import msgspec
 import pytest
 from support import ROOT
 
-from batprotocol.sites.slurm.configuration.parameters import (
-    CLUSTER,
-    MISSED,
-    OPTIONS,
-    PARTS,
-    RECORDS,
-    Standing,
-    standing_of,
-)
+from batprotocol.sites.slurm.parameters import CLUSTER, MISSED, OPTIONS, PARTS, RECORDS, ParameterStanding, standing_of
 
 WITHOUT_ENGINE = True
 
 IDLE = {
-    *(f"scheduler.{row.field}" for row in OPTIONS.values() if row.standing is Standing.IDLE),
-    *(row.field for row in CLUSTER.values() if row.standing is Standing.IDLE),
-    *(f"node.{row.field}" for row in RECORDS["nodename"].values() if row.standing is Standing.IDLE),
+    *(f"scheduler.{row.field}" for row in OPTIONS.values() if row.standing is ParameterStanding.IDLE),
+    *(row.field for row in CLUSTER.values() if row.standing is ParameterStanding.IDLE),
+    *(f"node.{row.field}" for row in RECORDS["nodename"].values() if row.standing is ParameterStanding.IDLE),
 }
 """The fields that have no effect in a simulation."""
 FILES = {"not_followed", "switches"}
@@ -56,6 +48,6 @@ def test_the_list_has_fields_that_there_are() -> None:
 
 
 def test_standings() -> None:
-    assert standing_of(CLUSTER["prioritytype"]) is Standing.FOLLOWED
-    assert standing_of(CLUSTER["slurmctldport"]) is Standing.IDLE
-    assert standing_of(CLUSTER["burstbuffertype"]) is Standing.MISSED
+    assert standing_of(CLUSTER["prioritytype"]) is ParameterStanding.FOLLOWED
+    assert standing_of(CLUSTER["slurmctldport"]) is ParameterStanding.IDLE
+    assert standing_of(CLUSTER["burstbuffertype"]) is ParameterStanding.MISSED

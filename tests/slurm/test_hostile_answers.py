@@ -19,7 +19,7 @@ from support import DATA
 from batprotocol.campaigns.managers.interface import JobRequest
 from batprotocol.campaigns.managers.oar import OarCluster
 from batprotocol.errors import ClusterError
-from batprotocol.sites.slurm.client import Batch, SlurmError, SlurmRest
+from batprotocol.sites.slurm.client import JobBatch, SlurmError, SlurmRest
 
 WITHOUT_ENGINE = True
 
@@ -128,7 +128,7 @@ def slurm_calls(address: str) -> list[Callable[[], object]]:
         rest.jobs,
         lambda: rest.nodes("idle"),
         lambda: rest.limits("idle"),
-        lambda: rest.submit(Batch(script="#!/bin/sh\n", name="x")),
+        lambda: rest.submit(JobBatch(script="#!/bin/sh\n", name="x")),
         lambda: rest.cancel(["1"]),
         lambda: rest.signal(["1_2"], "USR1"),
     ]

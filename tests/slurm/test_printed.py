@@ -16,9 +16,8 @@ from slurm_confs import Printed, printed_by_slurm, random_conf
 from support import DATA
 
 from batprotocol.errors import InputError
-from batprotocol.sites.slurm.configuration import Configuration, Node, Partition, configuration_of
-from batprotocol.sites.slurm.configuration.parameters import CLUSTER
-from batprotocol.sites.slurm.configuration.parameters.options import NUMBERS
+from batprotocol.sites.slurm.configuration import NodeLine, PartitionLine, SlurmConfiguration, configuration_of
+from batprotocol.sites.slurm.parameters import CLUSTER, NUMBERS
 
 WITHOUT_ENGINE = True
 
@@ -38,7 +37,7 @@ def differences(conf: str, printed: Printed) -> Iterator[str]:
     yield from of_nodes(found, printed.nodes)
 
 
-def of_cluster(conf: str, found: Configuration, text: str) -> Iterator[str]:
+def of_cluster(conf: str, found: SlurmConfiguration, text: str) -> Iterator[str]:
     seen = 0
     for line in text.splitlines():
         name, _, value = (part.strip() for part in line.partition("="))
@@ -58,7 +57,7 @@ def of_cluster(conf: str, found: Configuration, text: str) -> Iterator[str]:
     assert seen > 20
 
 
-def of_partitions(found: Configuration, text: str) -> Iterator[str]:
+def of_partitions(found: SlurmConfiguration, text: str) -> Iterator[str]:
     lines = [f"NodeName={node.name}" for node in found.nodes]
     for line in filter(None, text.splitlines()):
         words = [word for word in line.split() if word.partition("=")[0] not in COMPUTED and "=(null)" not in word]
@@ -69,8 +68,8 @@ def of_partitions(found: Configuration, text: str) -> Iterator[str]:
         yield from of_partition(partition, shown[partition.name], found.preemption.mode)
 
 
-def of_partition(partition: Partition, shown: Partition, mode: str) -> Iterator[str]:
-    for name in Partition.__struct_fields__:
+def of_partition(partition: PartitionLine, shown: PartitionLine, mode: str) -> Iterator[str]:
+    for name in PartitionLine.__struct_fields__:
         got, expected = getattr(partition, name), getattr(shown, name)
         if name == "preempt_mode":  # Slurm prints that of the cluster in its place
             got = got or mode
@@ -96,7 +95,7 @@ NODE = {
 }
 
 
-def of_nodes(found: Configuration, text: str) -> Iterator[str]:
+def of_nodes(found: SlurmConfiguration, text: str) -> Iterator[str]:
     shown = {}
     for line in filter(None, text.splitlines()):
         words = dict(word.partition("=")[::2] for word in line.split() if "=" in word)
@@ -125,7 +124,7 @@ def test_another_value_is_noticed() -> None:
     conf, printed = next(each for each in KEPT if not each[1].refused)
     node, *others = configuration_of(conf).nodes
     changed = msgspec.structs.replace(configuration_of(conf), nodes=(msgspec.structs.replace(node, weight=77), *others))
-    assert isinstance(node, Node)
+    assert isinstance(node, NodeLine)
     assert list(of_nodes(changed, printed.nodes)) != []
 
 

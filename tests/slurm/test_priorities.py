@@ -15,7 +15,7 @@ from slurm_recordings import random_runs, recording, recordings
 from support import DATA
 
 from batprotocol.policies.slurm.priorities import FirstComeNumbers, JobFacts, MultifactorPriorities, Parts
-from batprotocol.sites.slurm.accounting import Accounting, Association, Qos
+from batprotocol.sites.slurm.accounting import Accounting, SlurmAssociation, SlurmQos
 from batprotocol.sites.slurm.configuration import configuration_of
 
 WITHOUT_ENGINE = True
@@ -86,12 +86,12 @@ PartitionName=q Nodes=n[0-3] PriorityJobFactor=40
 """
 ACCOUNTS = Accounting(
     associations=(
-        Association(account="root"),
-        Association(account="a", parent="root", priority=30),
-        Association(account="a", user="u", priority=20, default_qos="low"),
-        Association(account="a", user="v", priority=5),
+        SlurmAssociation(account="root"),
+        SlurmAssociation(account="a", parent="root", priority=30),
+        SlurmAssociation(account="a", user="u", priority=20, default_qos="low"),
+        SlurmAssociation(account="a", user="v", priority=5),
     ),
-    qos={name: Qos(name=name, priority=priority) for name, priority in (("low", 10), ("high", 100))},
+    qos={name: SlurmQos(name=name, priority=priority) for name, priority in (("low", 10), ("high", 100))},
     default_accounts={"u": "a", "v": "a"},
 )
 
@@ -239,7 +239,7 @@ def test_running_jobs_have_new_priorities_if_they_shall() -> None:
 )
 def test_usage_is_charged_by_weights(lines: list[str], qos: str, rate: float) -> None:
     accounts = Accounting(
-        associations=ACCOUNTS.associations, qos={**ACCOUNTS.qos, "half": Qos(name="half", usage_factor=0.5)}
+        associations=ACCOUNTS.associations, qos={**ACCOUNTS.qos, "half": SlurmQos(name="half", usage_factor=0.5)}
     )
     text = "\n".join([SITE, "PriorityDecayHalfLife=0", *lines])
     priorities = MultifactorPriorities(configuration_of(text), accounts)

@@ -18,7 +18,7 @@ from support import DATA
 from batprotocol.cli.main import main
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
-from batprotocol.studies.comparing.causes import causes_of
+from batprotocol.studies.comparing.pairs import causes_of
 from batprotocol.studies.recorded import (
     SlurmRun,
     is_recorded,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.policies.slurm.fair_share import AccountShare, ShareTree
-from batprotocol.sites.slurm.accounting import Accounting, Association
+from batprotocol.sites.slurm.accounting import Accounting, SlurmAssociation
 
 WITHOUT_ENGINE = True
 
@@ -84,15 +84,15 @@ with 64 bits of precision: 10 has the factor of 11 here.
 def tree_of(text: str, **options: object) -> tuple[ShareTree, list[tuple[AccountShare | None, list[str]]]]:
     """The tree of a table, with its usage, and the associations of the rows; None for accounts without shares."""
     rows = [line.split() for line in text.strip().splitlines()]
-    lines = [Association(account="root")]
+    lines = [SlurmAssociation(account="root")]
     for name, share, *_ in rows:
         shares = None if share == "parent" else int(share)
         account, _, user = name.partition(".")
         if user:
-            lines.append(Association(account=account, user=user, shares=shares))
+            lines.append(SlurmAssociation(account=account, user=user, shares=shares))
         else:
             above, _, account = name.partition("/")
-            lines.append(Association(account=account, parent=above, shares=shares))
+            lines.append(SlurmAssociation(account=account, parent=above, shares=shares))
     shares = ShareTree(Accounting(associations=tuple(lines)), **options)  # type: ignore[arg-type]
     found: list[tuple[AccountShare | None, list[str]]] = []
     for name, share, *columns in rows:
@@ -198,15 +198,15 @@ MEMBERS = st.lists(
 @given(MEMBERS, st.booleans())
 def test_more_usage_gives_no_better_factor(members: list[tuple[int, bool, int, int]], is_tree: bool) -> None:
     """The factor of each user is between 0 and 1, and does not rise where this user alone has used more."""
-    lines, users = [Association(account="root")], []
+    lines, users = [SlurmAssociation(account="root")], []
     for number, (above, is_user, share, used) in enumerate(members):
         accounts = [line.account for line in lines if line.user is None]
         account = accounts[above % len(accounts)]
         if is_user:
-            lines.append(Association(account=account, user=str(number), shares=share))
+            lines.append(SlurmAssociation(account=account, user=str(number), shares=share))
             users.append((account, str(number), used))
         else:
-            lines.append(Association(account=f"a{number}", parent=account, shares=share))
+            lines.append(SlurmAssociation(account=f"a{number}", parent=account, shares=share))
 
     def factors(more: int) -> list[float]:
         shares = ShareTree(Accounting(associations=tuple(lines)), fair_tree=is_tree)

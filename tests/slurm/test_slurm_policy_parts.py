@@ -20,7 +20,7 @@ from batprotocol.policies.slurm.commands import read_command
 from batprotocol.policies.slurm.loops import PlannedNodes
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
 from batprotocol.policies.slurm.selection import Linear
-from batprotocol.sites.slurm.configuration import Scheduler, configuration_of
+from batprotocol.sites.slurm.configuration import SchedulerParameters, configuration_of
 from batprotocol.testing import conformance
 
 WITHOUT_ENGINE = True
@@ -103,7 +103,7 @@ def test_the_earliest_start_is_found_by_halves(running: list[tuple[int, int]], c
 @settings(max_examples=50)
 @given(st.lists(st.floats(0, 5000), min_size=1, max_size=30))
 def test_the_first_loop_keeps_its_distance(times: list[float]) -> None:
-    clock, runs_at, now = LoopClock(Scheduler(), Phases(), backfills=True), [], 0.0
+    clock, runs_at, now = LoopClock(SchedulerParameters(), Phases(), backfills=True), [], 0.0
     for time in sorted(times):
         while clock.main(now)[0] <= time:
             now, is_full = clock.main(now)
@@ -120,7 +120,11 @@ def test_the_first_loop_keeps_its_distance(times: list[float]) -> None:
 @given(st.lists(st.floats(0, 500), min_size=1, max_size=30), st.floats(4, 20))
 def test_the_first_loop_keeps_the_distance_of_sched_min_interval(times: list[float], least: float) -> None:
     """Also from runs at once, as after kills: those come in turn here."""
-    clock, runs_at, now = LoopClock(Scheduler(sched_min_interval=least), Phases(), backfills=True), list[float](), 0.0
+    clock, runs_at, now = (
+        LoopClock(SchedulerParameters(sched_min_interval=least), Phases(), backfills=True),
+        list[float](),
+        0.0,
+    )
     for place, time in enumerate(sorted(times)):
         while clock.main(now)[0] <= time:
             now, is_full = clock.main(now)
@@ -156,7 +160,9 @@ def test_nodes_beside_the_required_one_are_those_that_a_real_slurm_gave(
 
 def test_known_runs_of_the_loops_are_made() -> None:
     """A run that is due at another time than in a real controller is made at its next one, if that is soon."""
-    clock = LoopClock(Scheduler(), Phases(ticks=(10.5, 16.0, 40.0), full=0.5, cycles=(31.0, 75.0)), backfills=True)
+    clock = LoopClock(
+        SchedulerParameters(), Phases(ticks=(10.5, 16.0, 40.0), full=0.5, cycles=(31.0, 75.0)), backfills=True
+    )
     clock.ran_main(10.5, is_full=False)
     clock.ask(11.0)
     assert clock.main(11.0) == (16.0, False)  # it is due at 13.5
@@ -172,7 +178,7 @@ def test_known_runs_of_the_loops_are_made() -> None:
 
 def test_known_checks_of_time_limits_are_made() -> None:
     """The second of a check depends on the ticks before it, so that those that are known come before computed ones."""
-    clock = LoopClock(Scheduler(), Phases(limits=0.5, checks=(60.9, 92.0)), backfills=True)
+    clock = LoopClock(SchedulerParameters(), Phases(limits=0.5, checks=(60.9, 92.0)), backfills=True)
     assert clock.limits(20.0, 0.0) == 30.5  # computed
     assert clock.limits(60.0, 31.0) == 60.9
     assert clock.limits(61.0, 31.0) == 92.0  # computed from 60.9, it would be at 90.5

@@ -19,7 +19,7 @@ from batprotocol.policies.slurm.rules import UsageTotals
 from batprotocol.policies.slurm.selection import SwitchTree
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.accounting import accounting_of
-from batprotocol.sites.slurm.configuration import Switch, configuration_of
+from batprotocol.sites.slurm.configuration import SwitchLine, configuration_of
 
 WITHOUT_ENGINE = True
 
@@ -346,9 +346,9 @@ def test_the_order_is_the_usual_one_where_no_job_gives_way(priorities: list[int]
 
 @given(st.integers(0, 2**12 - 1), st.integers(1, 12))
 def test_a_tree_gives_as_many_nodes_as_asked_for_at_few_leaves(free: int, count: int) -> None:
-    leaves = [Switch(name=f"s{each}", nodes=tuple(f"n{4 * each + node}" for node in range(4))) for each in range(3)]
+    leaves = [SwitchLine(name=f"s{each}", nodes=tuple(f"n{4 * each + node}" for node in range(4))) for each in range(3)]
     tree = SwitchTree(
-        [*leaves, Switch(name="top", switches=("s0", "s1", "s2"))], {f"n{node}": node for node in range(12)}
+        [*leaves, SwitchLine(name="top", switches=("s0", "s1", "s2"))], {f"n{node}": node for node in range(12)}
     )
     found = tree.of_whole(SlurmJob("1", 1, 0.0, (), 1), free, count)
     if free.bit_count() < count:
@@ -366,9 +366,9 @@ def test_a_tree_gives_as_many_nodes_as_asked_for_at_few_leaves(free: int, count:
 
 @pytest.mark.parametrize(("count", "nodes"), [(6, [1, 2, 3, 4, 10, 11]), (8, [1, 2, 3, 4, 5, 6, 10, 11])])
 def test_whole_nodes_at_several_leaves_are_those_that_a_real_slurm_gave(count: int, nodes: list[int]) -> None:
-    leaves = [Switch(name=f"s{each}", nodes=tuple(f"n{4 * each + node}" for node in range(4))) for each in range(3)]
+    leaves = [SwitchLine(name=f"s{each}", nodes=tuple(f"n{4 * each + node}" for node in range(4))) for each in range(3)]
     tree = SwitchTree(
-        [*leaves, Switch(name="top", switches=("s0", "s1", "s2"))], {f"n{node}": node for node in range(12)}
+        [*leaves, SwitchLine(name="top", switches=("s0", "s1", "s2"))], {f"n{node}": node for node in range(12)}
     )
     free = sum(1 << node for node in (1, 2, 3, 4, 5, 6, 7, 10, 11))
     assert tree.of_whole(SlurmJob("1", 1, 0.0, (), 1), free, count) == sum(1 << node for node in nodes)

@@ -12,8 +12,8 @@ from disks import kinds, small_disk
 
 from batprotocol.errors import StudyError
 from batprotocol.studies import Study
-from batprotocol.studies.store import index
-from batprotocol.studies.store.index import NAME, Entry, Index
+from batprotocol.studies.store import store as index
+from batprotocol.studies.store.store import NAME, Entry, Index
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

@@ -14,9 +14,8 @@ from batprotocol.cli.main import main
 from batprotocol.model import FinalJobState
 from batprotocol.simulator import JobRow
 from batprotocol.sites.logs.opening import read_log
-from batprotocol.studies.comparing.causes import KINDS, causes_of
-from batprotocol.studies.comparing.logged import schedule_of_log
-from batprotocol.studies.comparing.schedules import Schedule
+from batprotocol.studies.comparing.pairs import KINDS, causes_of
+from batprotocol.studies.comparing.schedules import Schedule, schedule_of_log
 
 WITHOUT_ENGINE = True
 SITE = DATA / "history" / "site"

@@ -16,8 +16,8 @@ from slurms import RunningSlurm, running_slurm
 
 from batprotocol.edc.running import load
 from batprotocol.policies.names import scheduler_named
-from batprotocol.studies import conforming
-from batprotocol.studies.conforming import CHUNK, Tested, chunks, find_on
+from batprotocol.studies import conformance as conforming
+from batprotocol.studies.conformance import CHUNK, Tested, chunks, find_on
 from batprotocol.testing.conformance import CannotRun, Report, find
 
 WITHOUT_ENGINE = True

@@ -13,8 +13,8 @@ from commands import run_here
 from batprotocol.errors import StudyError
 from batprotocol.simulator import OF_FAILURES, metric, read_external_events
 from batprotocol.studies import Rows, Study
+from batprotocol.studies._measurement import with_metrics
 from batprotocol.studies.comparing import table
-from batprotocol.studies.measuring import with_metrics
 from batprotocol.workloads.host_events import HostChange, HostEvent, HostStates, read_host_event
 
 WITHOUT_ENGINE = True

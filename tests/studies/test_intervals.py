@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.studies.comparing import effective_number, holm, interval, means_of, p_value, student
+from batprotocol.studies.comparing import effective_number, holm, interval, means_of, p_value
+from batprotocol.studies.comparing import intervals as student
 from batprotocol.studies.comparing.intervals import ANY
 
 WITHOUT_ENGINE = True

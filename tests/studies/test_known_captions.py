@@ -7,8 +7,10 @@ import math
 import pytest
 
 from batprotocol.errors import InputError
+from batprotocol.studies._measurement import loads_of
 from batprotocol.studies.comparing import PlainRow, table
-from batprotocol.studies.comparing.captions import (
+from batprotocol.studies.comparing.rows import DRAWS, draws_of, label, select, select_one, value_of
+from batprotocol.studies.comparing.tables import (
     draws_sentence,
     equal_pairs,
     factor_note,
@@ -16,9 +18,6 @@ from batprotocol.studies.comparing.captions import (
     pooled_sentence,
     runs_sentence,
 )
-from batprotocol.studies.comparing.cells import DRAWS, draws_of
-from batprotocol.studies.comparing.rows import label, select, select_one, value_of
-from batprotocol.studies.loads import loads_of
 
 WITHOUT_ENGINE = True
 

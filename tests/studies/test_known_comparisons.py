@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
+from batprotocol._util.grids import Entry
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.recordings.jobs import CapturedJob
 from batprotocol.recordings.timeline import TimelineJob
 from batprotocol.simulator import METRICS, JobRow
 from batprotocol.studies.comparing import Schedule, compare, read_schedule
-from batprotocol.studies.comparing.formats import Entry
 from batprotocol.studies.comparing.pairs import SHOWN, _change
-from batprotocol.studies.comparing.reported import _of_message, as_reported, of_messages, of_table
+from batprotocol.studies.comparing.schedules import _of_message, as_reported, of_messages, of_table
 
 WITHOUT_ENGINE = True
 

@@ -21,13 +21,11 @@ from batprotocol.model import DelayProfile, Message
 from batprotocol.policies.names import named
 from batprotocol.simulator import Platform, StaticJob, Workload
 from batprotocol.studies import Progress
-from batprotocol.studies.files import Files
-from batprotocol.studies.inputs import _Recent
-from batprotocol.studies.keeping import Keeper
-from batprotocol.studies.outcomes import KINDS, TimeOver, failed, is_full
-from batprotocol.studies.real import _LOADED, simulate_with
-from batprotocol.studies.running import _count, _in_turn, is_study
-from batprotocol.studies.runs import Run, Task
+from batprotocol.studies._inputs import _Recent
+from batprotocol.studies._simulation import _LOADED, Keeper, simulate_with
+from batprotocol.studies._sources import Files
+from batprotocol.studies.execution import _count, _in_turn, is_study
+from batprotocol.studies.runs import KINDS, Run, Task, TimeOver, failed, is_full
 from batprotocol.workloads import EXAMPLE_PLATFORM, read_platform
 
 WITHOUT_ENGINE = True

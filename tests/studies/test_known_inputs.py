@@ -11,13 +11,11 @@ import pytest
 
 from batprotocol.errors import StudyError
 from batprotocol.studies import Study
-from batprotocol.studies.checking import checked
-from batprotocol.studies.executing import execute
-from batprotocol.studies.inputs import Inputs
-from batprotocol.studies.measuring import measure_again
-from batprotocol.studies.naming import traces_of
-from batprotocol.studies.outcomes import Outcome
-from batprotocol.studies.runs import Limits, Measure
+from batprotocol.studies._inputs import Inputs, checked
+from batprotocol.studies._measurement import measure_again
+from batprotocol.studies._simulation import execute
+from batprotocol.studies._sources import traces_of
+from batprotocol.studies.runs import Limits, Measure, Outcome
 from batprotocol.workloads import offered_load
 
 WITHOUT_ENGINE = True

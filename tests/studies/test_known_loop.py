@@ -12,10 +12,9 @@ import pytest
 from batprotocol._util.engines import Ended
 from batprotocol.errors import StudyError
 from batprotocol.studies import Progress, Store
-from batprotocol.studies.files import Files
-from batprotocol.studies.outcomes import Outcome
-from batprotocol.studies.running import _Loop, _ways
-from batprotocol.studies.runs import Limits, Run, Task
+from batprotocol.studies._sources import Files
+from batprotocol.studies.execution import _Loop, _ways
+from batprotocol.studies.runs import Limits, Outcome, Run, Task
 
 WITHOUT_ENGINE = True
 

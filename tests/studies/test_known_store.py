@@ -17,13 +17,12 @@ from batprotocol.errors import StudyError
 from batprotocol.model import FinalJobState
 from batprotocol.simulator import JobRow
 from batprotocol.studies import Progress, Row, Rows, Store, Study
-from batprotocol.studies.executing import _in_time, execute
-from batprotocol.studies.measuring import measure_again, with_metrics
-from batprotocol.studies.naming import digest_of_program, own_metrics, traces_of
-from batprotocol.studies.outcomes import Outcome, TimeOver
-from batprotocol.studies.runs import Limits, Measure, OwnMetricFile, Run, Task
-from batprotocol.studies.store.index import Index, Wanted
+from batprotocol.studies._measurement import measure_again, with_metrics
+from batprotocol.studies._simulation import _in_time, execute
+from batprotocol.studies._sources import digest_of_program, own_metrics, traces_of
+from batprotocol.studies.runs import Limits, Measure, Outcome, OwnMetricFile, Run, Task, TimeOver
 from batprotocol.studies.store.jobs import as_parquet, jobs_in, rounded, users_in
+from batprotocol.studies.store.store import Index, Wanted
 
 WITHOUT_ENGINE = True
 

@@ -8,13 +8,25 @@ from typing import Any
 
 import pytest
 
+from batprotocol._util.grids import (
+    Entry,
+    Grid,
+    as_csv,
+    as_html,
+    as_json,
+    as_latex,
+    as_markdown,
+    as_text,
+    cell_decimals,
+    decimals_for,
+    number,
+    signed,
+)
 from batprotocol.errors import InputError
+from batprotocol.results.units import in_unit, usual_unit
 from batprotocol.simulator import METRICS, Metric
 from batprotocol.studies.comparing import PlainRow, Table, holm, interval, table
-from batprotocol.studies.comparing.digits import cell_decimals, decimals_for, number, signed
-from batprotocol.studies.comparing.formats import Entry, Grid, as_csv, as_html, as_json, as_latex, as_markdown, as_text
 from batprotocol.studies.comparing.intervals import means_of, p_value
-from batprotocol.studies.comparing.units import in_unit, usual_unit
 
 WITHOUT_ENGINE = True
 

@@ -13,11 +13,9 @@ import pytest
 
 from batprotocol.errors import StudyError
 from batprotocol.studies import KEYS, Study, runs
+from batprotocol.studies._sources import Shelf, chosen, imported_from_beside
 from batprotocol.studies.keys import values_of
-from batprotocol.studies.limits import memory_of
-from batprotocol.studies.runs import Limits, Measure, OwnMetricFile, Run, Task
-from batprotocol.studies.schedulers import Shelf, chosen
-from batprotocol.studies.sources import imported_from_beside
+from batprotocol.studies.runs import Limits, Measure, OwnMetricFile, Run, Task, memory_of
 
 WITHOUT_ENGINE = True
 

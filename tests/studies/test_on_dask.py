@@ -19,7 +19,7 @@ from processes import BATPROTO, ENVIRONMENT, batproto
 from batprotocol._util.engines import DaskEngine
 from batprotocol.errors import ClusterError
 from batprotocol.studies import Store, Study
-from batprotocol.studies.executing import execute
+from batprotocol.studies._simulation import execute
 
 WITHOUT_ENGINE = True
 

@@ -23,8 +23,7 @@ from wheels import wheels_of
 from batprotocol.errors import ClusterError
 from batprotocol.sites.slurm.client import LocalRunner, SlurmCommands
 from batprotocol.studies import Study
-from batprotocol.studies.on_slurm import SlurmWorkers
-from batprotocol.studies.wheels import Wheels
+from batprotocol.studies._slurm_workers import SlurmWorkers, Wheels
 
 WITHOUT_ENGINE = True
 

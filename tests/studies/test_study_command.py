@@ -211,7 +211,7 @@ def test_a_name_that_is_no_file() -> None:
 
 @pytest.mark.slow
 def test_a_log_says_how_far_a_study_is(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from batprotocol.studies.commands import run as work
+    from batprotocol.studies.commands import _study_work as work
 
     monkeypatch.setattr(work, "_BETWEEN_SECONDS", 0.0)
     lines = run_here("study", "run", str(study), "-j", "1").out.splitlines()

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from batprotocol.errors import InputError
 from batprotocol.simulator import METRICS, JobRow
 from batprotocol.studies.comparing import PlainRow, interval, table
-from batprotocol.studies.comparing.cells import domain_for
 from batprotocol.studies.comparing.intervals import ANY
+from batprotocol.studies.comparing.rows import domain_for
 
 WITHOUT_ENGINE = True
 

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import StudyError
-from batprotocol.studies import preparing
-from batprotocol.studies.wheels import Failure, Wheels, WheelServer
+from batprotocol.studies import _preparation as preparing
+from batprotocol.studies._slurm_workers import Failure, Wheels, WheelServer
 
 WITHOUT_ENGINE = True
 

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol import model
+from batprotocol._util.grids import as_csv, as_json
 from batprotocol._util.tables import Rows
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, Direction, FinalJobState, Message
@@ -25,9 +26,8 @@ from batprotocol.recordings.exporting.tables import events_of
 from batprotocol.recordings.exporting.tables import job_rows as captured_rows
 from batprotocol.recordings.jobs import CapturedJob
 from batprotocol.results import ResultFiles, read_energy
-from batprotocol.results.attempts import read_attempts, write_attempts
-from batprotocol.results.beside import PowerFile, power_beside, write_power
 from batprotocol.results.files import COLUMNS, jobs_text, parse_jobs, schedule_text
+from batprotocol.results.reports import PowerFile, power_beside, read_attempts, write_attempts, write_power
 from batprotocol.simulator import (
     EnergyRow,
     JobRow,
@@ -44,11 +44,10 @@ from batprotocol.sites.logs import Attempt as LoggedAttempt
 from batprotocol.sites.logs import JobState, LeftOut, LoggedJob
 from batprotocol.sites.logs.tables import read_table, write_table
 from batprotocol.sites.logs.workloads import logged_workload, write_logged_workload
-from batprotocol.studies.comparing.formats import as_csv, as_json
 from batprotocol.studies.comparing.schedules import _totals
-from batprotocol.studies.store.index import Entry as Indexed
-from batprotocol.studies.store.index import Index
 from batprotocol.studies.store.jobs import as_parquet, jobs_in, rounded
+from batprotocol.studies.store.store import Entry as Indexed
+from batprotocol.studies.store.store import Index
 from batprotocol.workloads.electricity.trace import PowerEvent, read_power_event
 from batprotocol.workloads.events import write_event_lines
 from batprotocol.workloads.requests import Allocated, Attempt, Gres

@@ -27,7 +27,7 @@ from batprotocol.studies.comparing import difference_of_ratios
 from batprotocol.studies.whatif import Answer, Question, answer_of, plan_for
 from batprotocol.studies.whatif.batches import FROM_SUBMISSION, Facts, RunOfLog
 from batprotocol.studies.whatif.conclusions import Argument, widest_difference
-from batprotocol.studies.whatif.machines import resized
+from batprotocol.studies.whatif.plan import resized
 
 WITHOUT_ENGINE = True
 

@@ -11,7 +11,7 @@ from batprotocol.campaigns.managers.oar import OarDescription
 from batprotocol.campaigns.managers.psij import PsijDescription
 from batprotocol.campaigns.managers.slurm import SlurmDescription
 from batprotocol.campaigns.model import ClusterProperties, GridSettings
-from batprotocol.schemas.commands.told import meanings
+from batprotocol.schemas.commands.definitions import meanings
 from handbook.markdown import code, prose, table
 
 __all__ = ["keys", "oar_keys", "psij_keys", "settings", "slurm_keys"]

@@ -11,7 +11,7 @@ from batprotocol.results.catalogue import Metric
 from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER, OF_WORKFLOWS
 from batprotocol.sites.logs.columns.ready import READY, ready_mapping
 from batprotocol.studies.keys import KEYS
-from batprotocol.studies.outcomes import KINDS as FAILURES
+from batprotocol.studies.runs import KINDS as FAILURES
 from batprotocol.workloads.described import WATT_KEYS
 from batprotocol.workloads.electricity import FORMATS
 from batprotocol.workloads.electricity.tables import DAILY_WORDS, TRACE_WORDS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from batprotocol.fast.messages import MESSAGES, ROUTES
-from batprotocol.schemas.commands.fast import NAMES, class_of, keys, task_of
-from batprotocol.schemas.commands.told import Told, title
+from batprotocol.fast.commands.schema import NAMES, class_of, keys, task_of
+from batprotocol.fast.topics import MESSAGES, ROUTES
+from batprotocol.schemas.commands.definitions import FieldText, title
 from handbook.markdown import capitalised, code, definitions, prose, table, target
 
 __all__ = ["messages", "names", "routes"]
@@ -64,6 +64,6 @@ def _message(name: str) -> str:
     return "\n\n".join([*parts, definitions(items) if items else "It has no keys."])
 
 
-def _key(key: Told) -> tuple[str, str]:
+def _key(key: FieldText) -> tuple[str, str]:
     assert key.meaning, f"no docstring documents {key.name}"
     return f"{code(key.name)} {', '.join((key.kind, *key.notes))}", prose(capitalised(key.meaning))

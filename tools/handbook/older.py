@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
+from batprotocol.legacy.commands.schema import fields, sides
 from batprotocol.legacy.json.events import EVENTS, EventVersions, written
 from batprotocol.legacy.text.wire import STAMPS, VERSIONS, Stamp
-from batprotocol.schemas.commands.legacy import fields, sides
-from batprotocol.schemas.commands.told import title
+from batprotocol.schemas.commands.definitions import title
 from handbook.events.history import FIRST, json_rows, stamps, when
 from handbook.events.places import EVENTS as TODAY
 from handbook.markdown import capitalised, code, definitions, prose, target

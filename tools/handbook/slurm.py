@@ -7,14 +7,14 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from batprotocol.sites.slurm.configuration.parameters import (
+from batprotocol.sites.slurm.parameters import (
     CLUSTER,
     MISSED,
     OPTIONS,
     PARTS,
     RECORDS,
-    Row,
-    Standing,
+    ParameterRow,
+    ParameterStanding,
     standing_of,
 )
 from handbook.markdown import code, prose, table
@@ -25,7 +25,7 @@ __all__ = ["parameters"]
 class _Table(NamedTuple):
     """A table of parameters, and the part of the values that its fields belong to, if they do not say so."""
 
-    rows: Mapping[str, Row]
+    rows: Mapping[str, ParameterRow]
     part: str = ""
 
 
@@ -41,21 +41,21 @@ _HEADS: Final = ("parameter", "in Python", "default", "notes")
 def parameters(page: str, which: str) -> str:
     """The parameters of the `cluster`, the `options` of SchedulerParameters, or those of `nodes` or `partitions`."""
     found = _TABLES[which]
-    by_standing: dict[Standing, list[Row]] = {standing: [] for standing in Standing}
+    by_standing: dict[ParameterStanding, list[ParameterRow]] = {standing: [] for standing in ParameterStanding}
     for row in sorted(found.rows.values(), key=lambda row: row.name.lower()):
         by_standing[standing_of(row, found.part)].append(row)
-    parts = [table(_HEADS, (_cells(row, found.part) for row in by_standing[Standing.FOLLOWED]))]
-    for standing, text in ((Standing.MISSED, "Not followed"), (Standing.IDLE, "Without effect")):
+    parts = [table(_HEADS, (_cells(row, found.part) for row in by_standing[ParameterStanding.FOLLOWED]))]
+    for standing, text in ((ParameterStanding.MISSED, "Not followed"), (ParameterStanding.IDLE, "Without effect")):
         if by_standing[standing]:
             parts.append(f"{text}: {', '.join(_name(row) for row in by_standing[standing])}.")
     return "\n\n".join(parts) + "\n"
 
 
-def _name(row: Row) -> str:
+def _name(row: ParameterRow) -> str:
     return f"{code(row.name)} ({prose(row.note.rstrip('.'))})" if row.note else code(row.name)
 
 
-def _cells(row: Row, part: str) -> tuple[str, ...]:
+def _cells(row: ParameterRow, part: str) -> tuple[str, ...]:
     fields = _fields(row, part)
     missed = [field.rpartition(".")[2] for field in fields if field in MISSED]
     notes = [row.note] if row.note else []
@@ -93,7 +93,7 @@ _OF_PARTITIONS: Final[Mapping[str, tuple[str, ...]]] = {
 """The same for the lines of partitions."""
 
 
-def _fields(row: Row, part: str) -> Iterable[str]:
+def _fields(row: ParameterRow, part: str) -> Iterable[str]:
     if row.name in _SEVERAL and part != "partition":
         return _SEVERAL[row.name]
     if row.field:

@@ -37,7 +37,7 @@ from batprotocol.campaigns.managers.interface import (
     ended,
 )
 from batprotocol.campaigns.model import GridJobState, GridValue, RemoteEvent, RemoteJob
-from batprotocol.sites.slurm.client import Runner, SlurmError, SlurmJob
+from batprotocol.sites.slurm.client import CommandRunner, ReportedJob, SlurmError
 
 _OPEN: Final = """
 folder=$1
@@ -142,7 +142,7 @@ class BatchFolder:
         timeout: how many seconds a command may take.
     """
 
-    def __init__(self, runner: Runner, path: str, mark: str, timeout: float) -> None:
+    def __init__(self, runner: CommandRunner, path: str, mark: str, timeout: float) -> None:
         self._runner = runner
         self._timeout = timeout
         self.path = self._sh(_OPEN, path, mark).strip()
@@ -366,7 +366,7 @@ _READERS: Final[Mapping[str, Callable[[_Known, list[str]], _Known]]] = {
 
 def judged(
     batch: BatchState,
-    rows: Mapping[int | None, Sequence[SlurmJob]],
+    rows: Mapping[int | None, Sequence[ReportedJob]],
     *,
     now: float,
     missing: Callable[[int], bool],
@@ -394,14 +394,14 @@ def judged(
     return found
 
 
-def rows_of(rows: Mapping[int | None, Sequence[SlurmJob]], index: int) -> list[SlurmJob]:
+def rows_of(rows: Mapping[int | None, Sequence[ReportedJob]], index: int) -> list[ReportedJob]:
     """The jobs of Slurm for an element. Tasks of an array that wait or were cancelled may have one row in common."""
     if index in rows:
         return [*rows[index]]
     return [row._replace(id=f"{row.id}_{index}", task=index) for row in rows.get(None, ())]
 
 
-def _row(rows: Iterable[SlurmJob]) -> SlurmJob | None:
+def _row(rows: Iterable[ReportedJob]) -> ReportedJob | None:
     """The job of Slurm for an element: one that runs before one that waits, and these before those that have ended."""
     return min(rows, key=lambda row: (row.has_ended, row.waits), default=None)
 
@@ -412,7 +412,7 @@ def _job(
     number: int,
     walltime: float,
     known: _Known,
-    row: SlurmJob | None,
+    row: ReportedJob | None,
     now: float,
     missing: Callable[[int], bool],
     to_kill: bool,

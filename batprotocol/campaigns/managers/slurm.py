@@ -31,13 +31,13 @@ from batprotocol.campaigns.managers.interface import JobRequest, description_in,
 from batprotocol.campaigns.model import GridJobState, GridValue, Observation, RemoteJob
 from batprotocol.errors import ClusterError, InputError, shown
 from batprotocol.sites.slurm.client import (
-    Batch,
-    Limits,
+    JobBatch,
+    ReportedJob,
+    ReportedNode,
     SlurmClient,
     SlurmCommands,
     SlurmError,
-    SlurmJob,
-    SlurmNode,
+    SlurmLimits,
     SlurmRefusal,
     SlurmRest,
     read_token,
@@ -168,7 +168,7 @@ def _finished(found: SlurmDescription, beside: str) -> SlurmDescription:
 
 
 Answer = TypeVar("Answer")
-Queue = Mapping[str, Mapping[int | None, Sequence[SlurmJob]]]
+Queue = Mapping[str, Mapping[int | None, Sequence[ReportedJob]]]
 """The jobs of Slurm by batch and element; see `judged`."""
 
 RECORD_SECONDS: Final = 60.0
@@ -217,7 +217,7 @@ class SlurmCluster:
         self._slurm, self._folder, self._limits = self._answer(self._open)
         self._whole_nodes = description.whole_nodes or self._limits.whole_nodes
 
-    def _open(self) -> tuple[SlurmClient, BatchFolder, Limits]:
+    def _open(self) -> tuple[SlurmClient, BatchFolder, SlurmLimits]:
         said = self._description
         try:
             secrets = [said.token_variable] if said.token_variable else []
@@ -353,7 +353,7 @@ class SlurmCluster:
             whole_nodes=self._whole_nodes,
             prologue=prologue,
         )
-        batch = Batch(
+        batch = JobBatch(
             script=script,
             name=self._job_name(name),
             size=about.size,
@@ -430,7 +430,7 @@ class SlurmCluster:
     def _queue(self) -> Queue:
         """Its jobs in the queue of Slurm."""
         prefix = self._job_name("")
-        found: dict[str, dict[int | None, list[SlurmJob]]] = {}
+        found: dict[str, dict[int | None, list[ReportedJob]]] = {}
         for job in self._slurm.jobs():
             if job.name.startswith(prefix):
                 found.setdefault(job.name[len(prefix) :], {}).setdefault(job.task, []).append(job)
@@ -471,7 +471,7 @@ class SlurmCluster:
         return ""
 
     def _resources(
-        self, nodes: Sequence[SlurmNode], batches: Mapping[str, BatchState], queue: Queue
+        self, nodes: Sequence[ReportedNode], batches: Mapping[str, BatchState], queue: Queue
     ) -> tuple[int, int, frozenset[str]]:
         """How many resources there are and are free, and its new jobs, which do not wait for others as far as is known.
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from batprotocol._util.deprecation import old_names
 from batprotocol._util.files import naming
 from batprotocol._util.requirements import installing
 from batprotocol.campaigns.loop import Cycle
@@ -395,3 +396,6 @@ def _dress(axis: Any, title: str, shown: _Time, *, legend: bool) -> None:
     axis.grid(alpha=0.3)
     if legend:
         axis.legend(fontsize=8)
+
+
+__getattr__ = old_names(__name__, {"Regulation": "RegulationPoint"})

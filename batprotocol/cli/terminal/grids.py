@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from batprotocol._util.grids import Grid, text_lines
 from batprotocol.cli.terminal.output import Output
-from batprotocol.studies.comparing.formats import Grid, text_lines
 
 __all__ = ["print_grid"]
 

@@ -1,1 +1,1 @@
-"""FaST over a real broker: the connection, the tasks that wait for their results, and schedulers as programs."""
+"""FaST over a real broker: a connection, tasks that wait for results, schedulers as programs, and nodes for tests."""

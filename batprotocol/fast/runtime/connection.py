@@ -3,34 +3,220 @@
 Only one thread uses paho-mqtt. It connects, connects again when the connection is lost, and takes the messages to
 publish from a queue. So no lock is held while paho works, and the number of unconfirmed messages is limited: paho sends
 all waiting messages when it connects again, and brokers disconnect clients that send too many at once.
-
-It must not know the content of payloads.
 """
 
 from __future__ import annotations
 
+import asyncio
 import atexit
+import inspect
 import logging
 import selectors
 import socket
+import ssl
 import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from batprotocol._util.requirements import installing
 from batprotocol.errors import EncodeError, PackageMissing, PeerGone, PeerSilent, ProtocolError, shown
-from batprotocol.fast.runtime.broker import Broker, Will
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTMessage
     from paho.mqtt.properties import Properties
     from paho.mqtt.reasoncodes import ReasonCode
 
-__all__ = ["Connection", "Received", "logger"]
+__all__ = [
+    "DEFAULT_PORTS",
+    "Broker",
+    "BrokerConnection",
+    "Inbox",
+    "Received",
+    "Will",
+    "logger",
+]
+
+
+# The address of a broker, as commands and programs are given it
+
+
+DEFAULT_PORTS = {"mqtt": 1883, "mqtts": 8883}
+
+
+@dataclass(frozen=True)
+class Broker:
+    """An MQTT broker.
+
+    Args:
+        host: its name or address.
+        port: its port, by default 1883. With TLS it is usually 8883.
+        username: the name to log in with.
+        password: the password that goes with it.
+        tls: how to encrypt, for example `ssl.create_default_context(cafile="ca.crt")`; None for not at all.
+
+    >>> Broker.parse("node-a:1884")
+    Broker(host='node-a', port=1884, username=None, tls=None)
+    >>> str(Broker.parse("mqtt://me:secret@[::1]"))
+    '[::1]:1883'
+    """
+
+    host: str
+    port: int = 1883
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    tls: ssl.SSLContext | None = None
+
+    def __post_init__(self) -> None:
+        if not self.host or any(character.isspace() or character == "\0" for character in self.host):
+            raise ValueError(f"expected the name of a host, got {self.host!r}")
+        if not 0 < self.port < 65_536:
+            raise ValueError(f"expected a port from 1 to 65535, got {self.port}")
+        if self.password is not None and not self.username:
+            raise ValueError("a password goes with a username")
+
+    @classmethod
+    def parse(cls, text: str) -> Broker:
+        """The broker that `HOST`, `HOST:PORT` or `mqtts://USER:PASSWORD@HOST:PORT` names.
+
+        `mqtts` is encrypted, and the certificate is checked against those that the system trusts.
+
+        Raises:
+            ValueError: it names none.
+        """
+        try:
+            parts = urlsplit(text if "://" in text else f"mqtt://{text}")
+            return cls._of(parts)
+        except ValueError as error:
+            expected = "expected HOST, HOST:PORT or mqtts://USER:PASSWORD@HOST:PORT"
+            raise ValueError(f"{expected}, got {_without_password(text)!r}: {error}") from None
+
+    @classmethod
+    def _of(cls, parts: SplitResult) -> Broker:
+        if parts.scheme not in DEFAULT_PORTS:
+            raise ValueError(f"there is no {parts.scheme}, only mqtt and mqtts")
+        if parts.path.strip("/") or parts.query or parts.fragment:
+            raise ValueError("nothing can stand behind the port")
+        return cls(
+            parts.hostname or "",
+            DEFAULT_PORTS[parts.scheme] if parts.port is None else parts.port,
+            None if parts.username is None else unquote(parts.username),
+            None if parts.password is None else unquote(parts.password),
+            ssl.create_default_context() if parts.scheme == "mqtts" else None,
+        )
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def _without_password(text: str) -> str:
+    return f"...@{text.rpartition('@')[2]}" if "@" in text else text
+
+
+@dataclass(frozen=True)
+class Will:
+    """A message that the broker publishes when the connection is lost and was not closed.
+
+    Args:
+        topic: the topic.
+        payload: what it says.
+        qos: the quality of service, 0 to 2.
+    """
+
+    topic: str
+    payload: bytes = b""
+    qos: int = 1
+
+
+# The inbox: calls from the thread of a connection to an event loop of asyncio
+
+
+AT_ONCE: Final = 100
+"""The number of calls in a row before coroutines get their turn."""
+
+
+class Inbox:
+    """Calls in the current event loop, one after the other, in the order of `tell`.
+
+    If a call returns a coroutine, this runs beside the others. `until_stopped` raises the first exception of any of
+    them.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._end: asyncio.Future[None] = self._loop.create_future()
+        self._told: deque[Callable[[], Any]] = deque()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def tell(self, call: Callable[[], Any]) -> None:
+        """Schedule this call. For one other thread."""
+        self._told.append(call)
+        if len(self._told) == 1:
+            self._soon(self._take)
+
+    def stop(self) -> None:
+        """Let `until_stopped` return. For any thread, and for signal handlers."""
+        self._soon(self._stop)
+
+    def start(self, coroutine: Coroutine[Any, Any, Any], *, stop_after: bool = False) -> asyncio.Task[Any]:
+        """Run a coroutine beside the others. For the thread of the event loop."""
+        task = self._loop.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(partial(self._ended, stop_after))
+        return task
+
+    async def until_stopped(self) -> None:
+        """Wait until `stop` is called or something raises; then cancel what still runs."""
+        try:
+            await self._end
+        finally:
+            if not self._end.done():
+                self._end.cancel()
+            running = [task for task in self._tasks if task is not asyncio.current_task()]
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    def _soon(self, call: Callable[[], None]) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(call)
+
+    def _take(self) -> None:
+        for _ in range(AT_ONCE):
+            if not self._told or self._end.done():
+                return
+            try:
+                given = self._told[0]()
+            except Exception as error:
+                self._fail(error)
+            else:
+                if inspect.iscoroutine(given):
+                    self.start(given)
+            self._told.popleft()  # only now: until then, `tell` need not wake the loop
+        if self._told:
+            self._loop.call_soon(self._take)
+
+    def _ended(self, stop_after: bool, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
+        elif stop_after:
+            self._stop()
+
+    def _fail(self, error: BaseException) -> None:
+        if not self._end.done():
+            self._end.set_exception(error)
+
+    def _stop(self) -> None:
+        if not self._end.done():
+            self._end.set_result(None)
+
 
 logger = logging.getLogger("batprotocol.fast")
 
@@ -58,7 +244,7 @@ LARGEST: Final = 268_435_455 - 65_600
 PACKET: Final = 2**24
 """Bytes of what brokers may send: four times what is read (`fast.wire`). They drop what is larger."""
 
-_Connection = TypeVar("_Connection", bound="Connection")
+_Connection = TypeVar("_Connection", bound="BrokerConnection")
 
 
 class Received(NamedTuple):
@@ -79,7 +265,7 @@ class Received(NamedTuple):
     number: int
 
 
-class Connection:
+class BrokerConnection:
     """A connection to a broker. Use it in a `with`, which opens and closes it.
 
     Args:

@@ -1,22 +1,24 @@
 """FastScheduler, the base class of schedulers for FaST: a method for each message, and nodes that take tasks.
 
-It must not know of brokers or threads: `run` calls the methods, and tests may do so as well.
+`run` makes a program of a scheduler, from its connection to its end. Tests may call the methods as well.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias
 
+from batprotocol._util.signals import Interrupts
 from batprotocol._util.user_code import expect_known, expect_method, is_computed
-from batprotocol.errors import DecodeError, SchedulerError
+from batprotocol.errors import DecodeError, SchedulerError, shown
 from batprotocol.fast.conversation import Violation
-from batprotocol.fast.messages import RESULTS
-from batprotocol.fast.runtime.calls import Call
-from batprotocol.fast.runtime.node import Node, Sender
-from batprotocol.fast.topics import Topic
+from batprotocol.fast.runtime.cluster import DEFAULT_BROKER, Call, Cluster, Heard, Node, Sender
+from batprotocol.fast.runtime.connection import Broker, Inbox, Will
+from batprotocol.fast.topics import RESULTS, Topic
 from batprotocol.fast.values import (
     KPI,
     ApplicationKPIs,
@@ -29,10 +31,18 @@ from batprotocol.fast.values import (
     MmbwmonStopAck,
     Result,
 )
+from batprotocol.fast.wire import Dialect
+
+__all__ = [
+    "METHODS",
+    "RESULT_METHODS",
+    "FastScheduler",
+    "method_for",
+    "run",
+]
+
 
 logger = logging.getLogger("batprotocol.fast")
-
-__all__ = ["METHODS", "RESULT_METHODS", "FastScheduler", "method_for"]
 
 
 Handled: TypeAlias = Coroutine[Any, Any, None] | None
@@ -207,3 +217,78 @@ def method_for(message: FastMessage) -> str:
     if isinstance(message, Result):
         return RESULT_METHODS.get(message.result, "on_unknown")
     return METHODS[type(message)]
+
+
+# A scheduler as a program
+
+
+def run(
+    scheduler: FastScheduler,
+    broker: Broker | str = DEFAULT_BROKER,
+    *,
+    client_id: str = "",
+    will: Will | None = None,
+    dialect: Dialect = "fastlib",
+    rules: str | None = None,
+) -> None:
+    """Run a scheduler: connect to the broker, and call the scheduler's methods, until its `main` returns or it stops.
+
+    Args:
+        scheduler: the scheduler.
+        broker: the address of the broker, as `Broker` or in the form `HOST:PORT`.
+        client_id: the name of this scheduler at the broker; by default, a generated name.
+        will: the message that the broker publishes when the connection is lost.
+        dialect: the words of messages: "fastlib", as the programs write them, or "specification".
+        rules: the rule set to check all messages on FaST's topics, also those of others; "" is the default set.
+            `on_violation` gets the violations. None checks nothing.
+
+    In each case, `run` gives all sent messages to the broker before it ends, which takes five seconds at most.
+
+    Raises:
+        PeerGone, PeerSilent: there is no broker, or it refuses the connection. If the connection is lost later, `run`
+            waits for the broker, and meanwhile tasks time out.
+        SchedulerError: this is not a scheduler, but for example its class.
+        PackageMissing: paho-mqtt is not installed.
+        KeyboardInterrupt: SIGINT came. SystemExit(143): SIGTERM came. In the main thread, both are noticed even if
+            SIGINT was inherited as ignored; signals that the program handles itself do not change.
+
+    Exceptions of the scheduler's own methods are raised unchanged.
+
+    ```python
+    run(Starter(), "127.0.0.1:1883")
+    ```
+    """
+    if not isinstance(scheduler, FastScheduler):
+        raise SchedulerError(f"run takes a FastScheduler, not its class or anything else, got {shown(scheduler)}")
+    with Interrupts() as interrupts:
+        asyncio.run(_run(scheduler, interrupts, broker, client_id=client_id, will=will, dialect=dialect, rules=rules))
+
+
+async def _run(scheduler: FastScheduler, interrupts: Interrupts, broker: Broker | str, **options: Any) -> None:
+    inbox = Inbox()
+
+    def heard(heard: Heard) -> None:
+        if isinstance(heard.message, DecodeError):
+            inbox.tell(partial(scheduler.on_undecodable, heard.topic, heard.payload, heard.message))
+        else:
+            inbox.tell(partial(getattr(scheduler, method_for(heard.message)), heard.topic.name, heard.message))
+
+    cluster = Cluster(
+        broker,
+        on_message=heard,
+        on_timeout=lambda call: inbox.tell(partial(scheduler.on_timeout, call)),
+        on_change=lambda ready: inbox.tell(scheduler.on_connected if ready else scheduler.on_disconnected),
+        on_violation=lambda violation: inbox.tell(partial(scheduler.on_violation, violation)),
+        timeout=scheduler.timeout,
+        **options,
+    )
+    scheduler._sender, scheduler._stop, interrupts.wake = cluster, inbox.stop, inbox.stop
+    try:
+        with interrupts.immediately():
+            cluster.open()
+            if type(scheduler).main is not FastScheduler.main:
+                inbox.start(scheduler.main(), stop_after=True)
+            await inbox.until_stopped()
+    finally:
+        cluster.close()
+        scheduler._sender = scheduler._stop = None

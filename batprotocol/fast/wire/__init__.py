@@ -1,14 +1,21 @@
-"""The wire: payloads to messages and back (`codec`), and JSON for people and tools (`json`).
+"""The wire: payloads to messages and back, and JSON for people and tools.
 
-A payload goes through `nodes` (text to a tree, by libyaml), and `shapes` (which key has which of the `kinds`, whose
-`scalars` are read as yaml-cpp does); a message through `shapes` and `emitter`. `words` has the payloads that are not
-YAML, and `guess` reads payloads without a known topic.
+`yaml` makes a tree of the text of a payload, with lines and columns, by libyaml, and writes the YAML that yaml-cpp
+would write. `kinds` has the keys of each message in each dialect, and reads and writes what stands below a key, as
+fast-lib does. `codec` chooses the message by its topic.
 """
 
-from batprotocol.fast.wire.codec import NO_TASK, UNKNOWN_TASK, decode, decode_as, encode
-from batprotocol.fast.wire.guess import decode_alone
-from batprotocol.fast.wire.json import from_json, to_json
-from batprotocol.fast.wire.shapes import DIALECTS, Dialect, Reading
+from batprotocol.fast.wire.codec import (
+    NO_TASK,
+    UNKNOWN_TASK,
+    decode,
+    decode_alone,
+    decode_as,
+    encode,
+    from_json,
+    to_json,
+)
+from batprotocol.fast.wire.kinds import DIALECTS, Dialect, Reading
 
 __all__ = [
     "DIALECTS",

@@ -1,27 +1,51 @@
-"""The codec: a payload and its topic -> a message, and back.
+"""The codec: a payload and its topic to a message, and back.
 
 In its dialect, the codec accepts and refuses the same payloads as fast-lib; the specification's dialect has the same
-rules with its own words. It must not know of MQTT.
+rules with its own words.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from itertools import takewhile
 from typing import Any, Final, TypeAlias, get_args
 
+import msgspec
 from msgspec.structs import replace
 
 from batprotocol.errors import DecodeError, EncodeError, shown
 from batprotocol.fast import values as v
-from batprotocol.fast.messages import ROUTES, routes_on
-from batprotocol.fast.topics import Channel, Topic
-from batprotocol.fast.wire.emitter import Tree, emit
-from batprotocol.fast.wire.nodes import LARGEST, MappingNode, Node, Refused, ScalarNode, SequenceNode, compose
-from batprotocol.fast.wire.shapes import DIALECTS, Dialect, Reading, read_value, write_value
-from batprotocol.fast.wire.words import decode_words, encode_words
+from batprotocol.fast.topics import MESSAGES, ROUTES, Channel, Topic, routes_on
+from batprotocol.fast.values import FastMessage, Part
+from batprotocol.fast.wire.kinds import DIALECTS, Dialect, Reading, read_value, write_value
+from batprotocol.fast.wire.yaml import (
+    LARGEST,
+    MappingNode,
+    Node,
+    NodeRefused,
+    ScalarNode,
+    SequenceNode,
+    Tree,
+    compose,
+    decode_words,
+    emit,
+    encode_words,
+)
 
-__all__ = ["NO_TASK", "UNKNOWN_TASK", "decode", "decode_as", "encode", "task_word"]
+__all__ = [
+    "NO_TASK",
+    "UNKNOWN_TASK",
+    "decode",
+    "decode_alone",
+    "decode_as",
+    "encode",
+    "from_json",
+    "task_word",
+    "to_json",
+    "tree_of",
+]
+
 
 NO_TASK: Final = "expected a key 'task' with the kind of the message"
 """The beginning of the reason for a payload without a kind on a topic of tasks."""
@@ -112,7 +136,7 @@ def _known(dialect: str, known: tuple[str, ...]) -> None:
         raise ValueError(f"there is no dialect {dialect!r}, only {', '.join(map(repr, known))}")
 
 
-# Which message it is
+# The choice of the message
 
 _Which: TypeAlias = "type[Any] | Callable[[Node], type[Any]]"
 
@@ -131,7 +155,7 @@ def _decode(which: _Which, payload: bytes, dialect: Reading) -> Any:
         if cls is v.Result:
             return _read_result(node, dialect)
         return cls() if cls in _EMPTY else read_value(cls, node, dialect)
-    except Refused as refused:
+    except NodeRefused as refused:
         raise refused.error() from None
 
 
@@ -148,9 +172,9 @@ def _by_task(channel: Channel) -> Callable[[Node], type[Any]]:
     def which(node: Node) -> type[Any]:
         word = task_word(node)
         if word is None:
-            raise Refused(NO_TASK, node)
+            raise NodeRefused(NO_TASK, node)
         if word not in tasks:
-            raise Refused(f"{UNKNOWN_TASK} as {shown(word)}", node).below(".task")
+            raise NodeRefused(f"{UNKNOWN_TASK} as {shown(word)}", node).below(".task")
         return tasks[word]
 
     return which
@@ -223,3 +247,118 @@ def _tree(message: Any, dialect: Dialect) -> dict[str, Tree]:
 def _speaks_words(cls: type[Any], dialect: Reading) -> bool:
     """Whether a message of this class is bare words. The requests to pscom are YAML in the specification only."""
     return cls is v.PscomResponse or (cls is v.PscomRequest and dialect == "fastlib")
+
+
+# Payloads without a known topic: the message that they could be, by their keys
+
+
+_BY_TASK: Final = {route.task: route.message for route in ROUTES if route.task}
+
+_BY_KEYS: Final[tuple[tuple[tuple[str, ...], type[v.FastMessage]], ...]] = (
+    (("result", "list"), v.Result),
+    (("result", "vm-name"), v.Result),
+    (("cores", "result"), v.MmbwmonResponse),
+    (("cores",), v.MmbwmonRequest),
+    (("job-description",), v.StopMonitoring),
+    (("KPI",), v.InitAgent),
+    (("hostname",), v.Init),
+    (("cgroup",), v.MmbwmonStop),
+    (("threads", "numa"), v.SystemInfo),
+    ((), v.MmbwmonStopAck),
+)
+"""The message of payloads with these keys and without a `task`: the first row that fits. Of equal ones, the first."""
+
+
+def decode_alone(payload: bytes, *, dialect: Reading = "any") -> v.FastMessage:
+    """Read a payload without a known topic.
+
+    Raises:
+        DecodeError: its keys fit no message, or it is not a valid message of that kind.
+
+    >>> decode_alone(b"cgroup: poncos_0")
+    MmbwmonStop(cgroup='poncos_0')
+    """
+    message: v.FastMessage = decode_as(_class_of(payload), payload, dialect=dialect)
+    return message
+
+
+def _class_of(payload: bytes) -> type[Any]:
+    node = compose(payload)
+    word = task_word(node)
+    entries = node.entries if isinstance(node, MappingNode) else {}
+    if word in _BY_TASK:
+        return _BY_TASK[word]
+    found = next((cls for keys, cls in _BY_KEYS if all(key in entries for key in keys) and (keys or not entries)), None)
+    if found is None:
+        keys = ", ".join(map(repr, list(entries)[:8]))
+        raise DecodeError(f"no message has the keys {keys}", line=node.line, column=node.column)
+    return found
+
+
+# Messages as JSON: the keys of fast-lib, and the name of the class in `message`
+
+
+LARGEST_JSON: Final = 2**24
+"""The maximum number of bytes of JSON."""
+
+
+def to_json(message: FastMessage, indent: int | None = None) -> str:
+    """Write a message as JSON.
+
+    Args:
+        message: the message.
+        indent: spaces for each level; None is one line.
+
+    Raises:
+        EncodeError: it has a value that JSON does not have.
+
+    >>> from batprotocol.fast.values import VM, SuspendVM
+    >>> to_json(SuspendVM([VM("vm1")], id="7"))
+    '{"message": "SuspendVM", "list": [{"vm-name": "vm1"}], "id": "7"}'
+    """
+    try:
+        return json.dumps(tree_of(message), indent=indent, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise EncodeError(f"it cannot be written as JSON: {error}") from None
+
+
+def tree_of(value: Any) -> Any:
+    """The dicts, lists and scalars of a value, as in JSON, without absent values."""
+    if isinstance(value, FastMessage | Part):
+        found = {"message": type(value).__name__} if isinstance(value, FastMessage) else {}
+        names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+        fields = ((written, getattr(value, name)) for written, name in names)
+        return {**found, **{name: tree_of(each) for name, each in fields if each is not None}}
+    if isinstance(value, tuple | list):
+        return [tree_of(each) for each in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def from_json(text: str | bytes) -> FastMessage:
+    """Read a message that was written as JSON.
+
+    Raises:
+        DecodeError: this is not a message; the error has the place.
+
+    >>> from_json('{"message": "Quit", "id": 7}')
+    Traceback (most recent call last):
+        ...
+    batprotocol.errors.DecodeError: id: Expected `str | null`, got `int`
+    """
+    if len(text) > LARGEST_JSON:
+        raise DecodeError(f"expected at most {LARGEST_JSON:,} bytes, found {len(text):,}")
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DecodeError(f"this is not JSON: {error.msg}", line=error.lineno, column=error.colno) from None
+    except (ValueError, RecursionError) as error:  # bytes that are not text, numbers of thousands of digits
+        raise DecodeError(f"this is not JSON: {error}") from None
+    name = found.get("message") if isinstance(found, dict) else None
+    cls = MESSAGES.get(name) if isinstance(name, str) else None
+    if cls is None:
+        raise DecodeError(f"expected the name of a message, found {shown(name)}", "message")
+    try:
+        return msgspec.convert(found, cls)
+    except msgspec.ValidationError as error:
+        reason, _, place = str(error).partition(" - at `")
+        raise DecodeError(reason, place.removeprefix("key in ").strip("`$").removeprefix(".")) from None

@@ -20,7 +20,7 @@ from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import Host, ParallelTaskHomogeneousProfile
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.jobs import SiteJob
-from batprotocol.sites.slurm.amounts import span
+from batprotocol.sites.slurm.texts import span
 from batprotocol.workloads.host_events import MAINT, HostStates, Window
 from batprotocol.workloads.requests import Moment, Request, expanded_names
 from batprotocol.workloads.requests import Site as Machine

@@ -26,7 +26,7 @@ from batprotocol.policies.slurm.clock import USUAL, Phases
 
 if TYPE_CHECKING:
     from batprotocol.policies.slurm.scheduler import SlurmScheduler
-    from batprotocol.sites.slurm.configuration import Configuration
+    from batprotocol.sites.slurm.configuration import SlurmConfiguration
 
 __all__ = [
     "Phases",
@@ -143,7 +143,7 @@ def _phases(text: str) -> Phases:
     return msgspec.structs.replace(USUAL, ticks=(tick,), epoch=epoch, **changed)
 
 
-def _report(path: str, configuration: Configuration) -> None:
+def _report(path: str, configuration: SlurmConfiguration) -> None:
     """Report what is not followed, once for each file."""
     if path in _reported:
         return

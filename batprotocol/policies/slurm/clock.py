@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 if TYPE_CHECKING:  # phases are made without the reader of slurm.conf
-    from batprotocol.sites.slurm.configuration import Scheduler
+    from batprotocol.sites.slurm.configuration import SchedulerParameters
 
 __all__ = ["USUAL", "LoopClock", "Phases"]
 
@@ -104,7 +104,7 @@ class LoopClock:
         backfills: whether there is the second loop.
     """
 
-    def __init__(self, loops: Scheduler, phases: Phases, *, backfills: bool) -> None:
+    def __init__(self, loops: SchedulerParameters, phases: Phases, *, backfills: bool) -> None:
         self._loops, self._phases, self._backfills = loops, phases, backfills
         self._last = phases.last  # the last run of the first loop at a tick
         self._ran = phases.last  # the last one of all

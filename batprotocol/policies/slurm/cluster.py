@@ -12,9 +12,13 @@ from typing import Final
 
 import msgspec
 
-from batprotocol.sites.slurm.configuration import Configuration, Partition, Scheduler, Switch
-from batprotocol.sites.slurm.configuration import Node as NodeLine
-from batprotocol.sites.slurm.configuration import Partition as PartitionLine
+from batprotocol.sites.slurm.configuration import (
+    NodeLine,
+    PartitionLine,
+    SchedulerParameters,
+    SlurmConfiguration,
+    SwitchLine,
+)
 from batprotocol.workloads.requests.notation import GPU
 
 __all__ = [
@@ -153,10 +157,10 @@ class PartitionAccess(msgspec.Struct, frozen=True, kw_only=True):
     takes_jobs: bool = True
 
     @classmethod
-    def of(cls, line: Partition) -> PartitionAccess:
+    def of(cls, line: PartitionLine) -> PartitionAccess:
         """The rules of a line of slurm.conf.
 
-        >>> PartitionAccess.of(Partition(name="p", allow_accounts=("a",))).refusal("u", "b", "", "normal", "")
+        >>> PartitionAccess.of(PartitionLine(name="p", allow_accounts=("a",))).refusal("u", "b", "", "normal", "")
         'Invalid account or account/partition combination specified'
         """
         return cls(
@@ -346,7 +350,7 @@ class SlurmCluster(msgspec.Struct, frozen=True, dict=True):
     partitions: tuple[ClusterPartition, ...]
     default: str = ""
     select: NodeSelection = NodeSelection()
-    loops: Scheduler = Scheduler()
+    loops: SchedulerParameters = SchedulerParameters()
     backfills: bool = True
     is_fifo: bool = False
     preempts: bool = False
@@ -358,7 +362,7 @@ class SlurmCluster(msgspec.Struct, frozen=True, dict=True):
     overtime: float = 0.0
     returns_to_service: int = 0
     min_age: float = 300.0
-    switches: tuple[Switch, ...] = ()
+    switches: tuple[SwitchLine, ...] = ()
     tree_is_optional: bool = False
 
     @property
@@ -384,7 +388,7 @@ _MESSAGE_TIMEOUT = 10
 """Slurm's MessageTimeout, in seconds."""
 
 
-def cluster_of(configuration: Configuration) -> SlurmCluster:
+def cluster_of(configuration: SlurmConfiguration) -> SlurmCluster:
     """The cluster that a slurm.conf describes.
 
     >>> from batprotocol.sites.slurm.configuration import configuration_of
@@ -438,7 +442,7 @@ def _node(line: NodeLine) -> ClusterNode:
     )
 
 
-def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: Configuration) -> ClusterPartition:
+def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: SlurmConfiguration) -> ClusterPartition:
     jobs, mode = configuration.jobs, line.preempt_mode or configuration.preemption.mode
     default = line.max_time if line.default_time is None else line.default_time
     over = jobs.over_time_limit if line.over_time_limit is None else line.over_time_limit
@@ -465,7 +469,7 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: C
     )
 
 
-def _select(configuration: Configuration) -> NodeSelection:
+def _select(configuration: SlurmConfiguration) -> NodeSelection:
     select = configuration.select
     return NodeSelection(
         is_linear=select.plugin == "linear",

@@ -24,7 +24,7 @@ from batprotocol.policies.slurm.cluster import ClusterPartition, SlurmCluster, b
 from batprotocol.policies.slurm.controller import Controller, JobUpdate
 from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.policies.slurm.reservations import LicenseReservation, NodeReservation
-from batprotocol.sites.slurm.amounts import minutes, span
+from batprotocol.sites.slurm.texts import minutes, span
 from batprotocol.workloads.requests import Request, expanded_names
 from batprotocol.workloads.requests.notation import matches, parse_licenses, parse_moment
 

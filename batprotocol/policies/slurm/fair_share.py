@@ -13,8 +13,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Final
 
 from batprotocol.policies.fair_share import FairShareNode, effective_usage, fair_tree_factors
-from batprotocol.sites.slurm.accounting import Accounting
-from batprotocol.sites.slurm.accounting import Association as Line
+from batprotocol.sites.slurm.accounting import Accounting, SlurmAssociation
 
 __all__ = [
     "AccountShare",
@@ -42,7 +41,7 @@ class AccountShare(FairShareNode):
     __slots__ = ("effective", "normalized", "of_parent", "priority", "qos")
 
     def __init__(
-        self, name: str, shares: float, parent: AccountShare | None, *, is_user: bool, line: Line | None
+        self, name: str, shares: float, parent: AccountShare | None, *, is_user: bool, line: SlurmAssociation | None
     ) -> None:
         self.of_parent = is_user and line is not None and line.shares is None
         super().__init__(name, 0.0 if self.of_parent else shares, parent, is_user=is_user)
@@ -87,7 +86,7 @@ class ShareTree:
         self._normalized = {each: each.normalized_shares for each in self.all}
         self.most_priority = max((each.priority for each in self.all), default=0)
 
-    def _add(self, line: Line) -> None:
+    def _add(self, line: SlurmAssociation) -> None:
         if line.user is not None:
             above = self._accounts[line.account]
             shares = 1.0 if line.shares is None else float(line.shares)

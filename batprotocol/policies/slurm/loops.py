@@ -16,7 +16,7 @@ from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmJob, Slur
 from batprotocol.policies.slurm.reservations import NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules
 from batprotocol.policies.slurm.selection import NodeReleases, PossibleStart
-from batprotocol.sites.slurm.configuration import Scheduler
+from batprotocol.sites.slurm.configuration import SchedulerParameters
 
 __all__ = [
     "BackfillResult",
@@ -242,7 +242,7 @@ class JobStarter(Protocol):
 
 
 def run_main(
-    queue: SlurmQueue, starter: JobStarter, loops: Scheduler, *, is_full: bool, is_quick: bool = True
+    queue: SlurmQueue, starter: JobStarter, loops: SchedulerParameters, *, is_full: bool, is_quick: bool = True
 ) -> tuple[int, bool]:
     """Run the loop once.
 
@@ -262,7 +262,7 @@ def run_main(
 class _MainRun:
     """One run of the loop."""
 
-    def __init__(self, starter: JobStarter, loops: Scheduler) -> None:
+    def __init__(self, starter: JobStarter, loops: SchedulerParameters) -> None:
         self.starter, self.loops = starter, loops
         self.nodes = starter.available
         self.failed: set[str] = set()
@@ -371,7 +371,7 @@ class BackfillResult(NamedTuple):
 
 
 def run_backfill(
-    queue: SlurmQueue, starter: JobStarter, loops: Scheduler, now: int, epoch: int, *, is_quick: bool = True
+    queue: SlurmQueue, starter: JobStarter, loops: SchedulerParameters, now: int, epoch: int, *, is_quick: bool = True
 ) -> BackfillResult:
     """Run the loop once.
 
@@ -389,7 +389,7 @@ def run_backfill(
 class _BackfillRun:
     """One run of the loop."""
 
-    def __init__(self, starter: JobStarter, loops: Scheduler, now: int, epoch: int, is_quick: bool) -> None:
+    def __init__(self, starter: JobStarter, loops: SchedulerParameters, now: int, epoch: int, is_quick: bool) -> None:
         self.is_quick = is_quick
         self.starter, self.loops, self.now, self.epoch = starter, loops, now, epoch
         self.window_end = now + int(loops.bf_window)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from batprotocol.policies.slurm.cluster import ClusterPartition, PreemptMode
 from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmJob
-from batprotocol.sites.slurm.accounting import Qos
-from batprotocol.sites.slurm.configuration import Preemption
+from batprotocol.sites.slurm.accounting import SlurmQos
+from batprotocol.sites.slurm.configuration import PreemptionParameters
 
 __all__ = [
     "PartitionPreemption",
@@ -28,7 +28,7 @@ __all__ = [
 _MODES = {"cancel": PreemptMode.CANCEL, "requeue": PreemptMode.REQUEUE}
 
 
-def preemption_of(preemption: Preemption, qos: Mapping[str, Qos]) -> PartitionPreemption:
+def preemption_of(preemption: PreemptionParameters, qos: Mapping[str, SlurmQos]) -> PartitionPreemption:
     """The rules of a configuration.
 
     Args:
@@ -83,7 +83,7 @@ class QosPreemption(PartitionPreemption):
         exempt: the seconds that jobs whose quality names none run before they give way.
     """
 
-    def __init__(self, qos: Mapping[str, Qos], mode: str, exempt: float = 0.0) -> None:
+    def __init__(self, qos: Mapping[str, SlurmQos], mode: str, exempt: float = 0.0) -> None:
         super().__init__(exempt)
         self._qos, self._mode = qos, _MODES.get(mode, PreemptMode.OFF)
 

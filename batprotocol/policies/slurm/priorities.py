@@ -24,7 +24,7 @@ from batprotocol.policies.slurm.cluster import FOREVER
 from batprotocol.policies.slurm.fair_share import AccountShare, ShareTree, decay_of, next_reset
 from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.sites.slurm.accounting import Accounting
-from batprotocol.sites.slurm.configuration import Configuration, Node, Partition
+from batprotocol.sites.slurm.configuration import NodeLine, PartitionLine, SlurmConfiguration
 
 __all__ = [
     "HIGHEST",
@@ -169,7 +169,7 @@ class ClusterSizes:
     (4, 16, 8.0, 7)
     """
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, configuration: SlurmConfiguration) -> None:
         self.nodes = len(configuration.nodes)
         self.cpus = sum(node.cpus for node in configuration.nodes)
         self.most_factor = max((each.priority_job_factor for each in configuration.partitions), default=0)
@@ -177,7 +177,7 @@ class ClusterSizes:
         self._partitions = {each.name: each for each in configuration.partitions}
         self._amounts: dict[str, Mapping[str, float]] = {}
 
-    def partition(self, name: str) -> Partition | None:
+    def partition(self, name: str) -> PartitionLine | None:
         """A partition."""
         return self._partitions.get(name)
 
@@ -199,7 +199,7 @@ class ClusterSizes:
         return self._amounts[name]
 
 
-def _sum(nodes: Iterable[Node]) -> Mapping[str, float]:
+def _sum(nodes: Iterable[NodeLine]) -> Mapping[str, float]:
     amounts: Counter[str] = Counter()
     for node in nodes:
         amounts.update({"cpu": node.cpus, "mem": node.memory, "node": 1})
@@ -273,7 +273,7 @@ class MultifactorPriorities:
 
     def __init__(
         self,
-        configuration: Configuration,
+        configuration: SlurmConfiguration,
         accounting: Accounting | None = None,
         *,
         since: float = 0.0,
@@ -543,7 +543,7 @@ _TOGETHER: Final = 0.5
 
 
 def order_of(
-    configuration: Configuration, accounting: Accounting, since: float, epoch: float
+    configuration: SlurmConfiguration, accounting: Accounting, since: float, epoch: float
 ) -> BasicOrder | MultifactorOrder:
     """The priorities that a configuration asks for.
 

@@ -16,8 +16,8 @@ from batprotocol.policies.slurm.cluster import ClusterPartition
 from batprotocol.policies.slurm.preemption import PartitionPreemption
 from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.policies.slurm.reservations import Licenses
-from batprotocol.sites.slurm.accounting import Accounting, Association, Limits, Qos
-from batprotocol.sites.slurm.configuration import Configuration
+from batprotocol.sites.slurm.accounting import Accounting, AccountingLimits, SlurmAssociation, SlurmQos
+from batprotocol.sites.slurm.configuration import SlurmConfiguration
 
 __all__ = [
     "AccountLimits",
@@ -90,8 +90,8 @@ class JobAssociation(NamedTuple):
 
     user: str
     account: str
-    chain: tuple[Association, ...]
-    qos: Qos | None
+    chain: tuple[SlurmAssociation, ...]
+    qos: SlurmQos | None
 
     def own(self, name: str) -> Any:
         """A limit of each user or job: that of the nearest association that has one; None or empty if none has."""
@@ -99,7 +99,7 @@ class JobAssociation(NamedTuple):
             value = getattr(each.limits, name)
             if value is not None and value != {}:
                 return value
-        return getattr(Limits(), name)
+        return getattr(AccountingLimits(), name)
 
 
 class AccountMembers:
@@ -128,14 +128,14 @@ class AccountMembers:
         found = self._users.get((account, job.user, partition)) or self._users.get((account, job.user, ""))
         if found is None and "associations" in self._enforce and job.user != _ADMINISTRATOR:
             raise InputError(f"user {shown(job.user)} has no association with account {shown(account)}: add one")
-        chain: list[Association] = [] if found is None else [found]
+        chain: list[SlurmAssociation] = [] if found is None else [found]
         above: str | None = account
         while above is not None and above in self._accounts:
             chain.append(self._accounts[above])
             above = self._accounts[above].parent or (None if above == "root" else "root")
         return JobAssociation(job.user, account, tuple(chain), self._quality(job, chain))
 
-    def _quality(self, job: SlurmJob, chain: list[Association]) -> Qos | None:
+    def _quality(self, job: SlurmJob, chain: list[SlurmAssociation]) -> SlurmQos | None:
         default = next((each.default_qos for each in chain if each.default_qos), _USUAL)
         name = job.qos or default
         if "qos" in self._enforce and self.qos and job.user != _ADMINISTRATOR:
@@ -154,10 +154,10 @@ class AccountMembers:
 
 
 _WORDS: Final = {"cpu": "Cpu", "node": "Node", "mem": "Memory", "billing": "Billing", "energy": "Energy"}
-_NOTHING: Final = Limits()
+_NOTHING: Final = AccountingLimits()
 
 
-def account_limits_of(configuration: Configuration, accounting: Accounting) -> AccountLimits:
+def account_limits_of(configuration: SlurmConfiguration, accounting: Accounting) -> AccountLimits:
     """The keeper of a site."""
     given = set(configuration.jobs.enforce)
     if "all" in given:
@@ -253,14 +253,14 @@ class AccountLimits:
 
     # Whose limits hold
 
-    def _qualities(self, standing: JobAssociation, partition: ClusterPartition) -> tuple[Qos, ...]:
+    def _qualities(self, standing: JobAssociation, partition: ClusterPartition) -> tuple[SlurmQos, ...]:
         """The qualities of service that limit a job: that of its partition comes first, unless the job's goes over."""
         own, other = standing.qos, self.members.qos.get(partition.qos) if partition.qos else None
         if own is None or other is None or own is other:
             return tuple(each for each in (own or other,) if each is not None)
         return (own, other) if "OverPartQOS" in own.flags else (other, own)
 
-    def _all(self, standing: JobAssociation, qualities: tuple[Qos, ...]) -> Iterator[UsageTotals]:
+    def _all(self, standing: JobAssociation, qualities: tuple[SlurmQos, ...]) -> Iterator[UsageTotals]:
         for each in standing.chain:
             yield self._tally("association", each.account, each.user, each.partition)
         for qos in qualities:
@@ -285,7 +285,7 @@ class AccountLimits:
         tres = _tres(job, nodes, cpus)
         return next(self._after(tres, 60 * job.limit, standing, self._qualities(standing, partition)), "")
 
-    def _before(self, job: SlurmJob, standing: JobAssociation, qualities: tuple[Qos, ...]) -> Iterator[str]:
+    def _before(self, job: SlurmJob, standing: JobAssociation, qualities: tuple[SlurmQos, ...]) -> Iterator[str]:
         minutes, nodes = job.limit, job.min_nodes
         for qos, limits in _in_turn(qualities):
             tally = self._tally("qos", qos.name)
@@ -315,7 +315,7 @@ class AccountLimits:
                 yield "AssocMaxNodePerJobLimit"
 
     def _after(
-        self, tres: Mapping[str, int], seconds: float, standing: JobAssociation, qualities: tuple[Qos, ...]
+        self, tres: Mapping[str, int], seconds: float, standing: JobAssociation, qualities: tuple[SlurmQos, ...]
     ) -> Iterator[str]:
         for qos, limits in _in_turn(qualities):
             tally = self._tally("qos", qos.name)
@@ -337,7 +337,7 @@ class AccountLimits:
         yield from _over("AssocMax{}MinutesPerJobLimit", minutes, {}, standing.own("tres_minutes_job"))
 
     def _ahead(
-        self, who: str, tres: Mapping[str, int], seconds: float, tally: UsageTotals, limits: Limits
+        self, who: str, tres: Mapping[str, int], seconds: float, tally: UsageTotals, limits: AccountingLimits
     ) -> Iterator[str]:
         """Limits of the time that jobs will have."""
         ahead, whole = _times(tres, seconds / 60), _times(tally.ahead, 1 / 60)
@@ -369,7 +369,7 @@ class AccountLimits:
             yield empty.before(job, partition) or empty.after(job, partition, job.min_nodes, job.cpus)
 
 
-def _in_turn(qualities: tuple[Qos, ...]) -> Iterator[tuple[Qos, Limits]]:
+def _in_turn(qualities: tuple[SlurmQos, ...]) -> Iterator[tuple[SlurmQos, AccountingLimits]]:
     """Qualities of service with their limits: a limit of the first one hides that of the second one."""
     if len(qualities) < 2:
         for qos in qualities:
@@ -379,10 +379,10 @@ def _in_turn(qualities: tuple[Qos, ...]) -> Iterator[tuple[Qos, Limits]]:
     yield first, first.limits
     left = {
         name: getattr(second.limits, name)
-        for name in Limits.__struct_fields__
+        for name in AccountingLimits.__struct_fields__
         if getattr(first.limits, name) == getattr(_NOTHING, name)
     }
-    yield second, Limits(**left)
+    yield second, AccountingLimits(**left)
 
 
 def _tres(job: SlurmJob, nodes: int, cpus: int) -> dict[str, int]:
@@ -432,7 +432,7 @@ def _under(wanted: Mapping[str, int], least: Mapping[str, int]) -> Iterator[str]
             yield "QOSMinCpuNotSatisfied" if name == "cpu" else f"QOSMin{_word(name)}"
 
 
-def _spent(who: str, tally: UsageTotals, limits: Limits) -> Iterator[str]:
+def _spent(who: str, tally: UsageTotals, limits: AccountingLimits) -> Iterator[str]:
     if limits.wall is not None and tally.wall >= limits.wall:
         yield f"{who}GrpWallLimit"
     for name, limit in limits.tres_minutes.items():
@@ -440,7 +440,7 @@ def _spent(who: str, tally: UsageTotals, limits: Limits) -> Iterator[str]:
             yield f"{who}Grp{_word(name, 'CPU')}MinutesLimit"
 
 
-def _too_many_nodes(who: str, nodes: int, limits: Limits) -> Iterator[str]:
+def _too_many_nodes(who: str, nodes: int, limits: AccountingLimits) -> Iterator[str]:
     """More nodes than a job can ever have."""
     for reason, amounts in (
         ("MaxNodePerJobLimit", limits.tres_job),

@@ -38,7 +38,7 @@ from batprotocol.policies.slurm.reservations import Licenses, NodeReservation
 from batprotocol.policies.slurm.rules import SlurmRules, account_limits_of
 from batprotocol.policies.slurm.state import JobPriorities
 from batprotocol.sites.slurm.accounting import Accounting
-from batprotocol.sites.slurm.configuration import Configuration, Partition, Switch
+from batprotocol.sites.slurm.configuration import PartitionLine, SlurmConfiguration, SwitchLine
 from batprotocol.workloads.host_events import HostEvent, Window, read_host_event
 from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import Allocated, read_request
@@ -59,13 +59,13 @@ __all__ = [
 # partitions and at the same switch.
 
 
-Part = TypeVar("Part", Partition, Switch)
+Part = TypeVar("Part", PartitionLine, SwitchLine)
 
 LIKE: Final = "like"
 """The property of an added host: the name of the node that it is like."""
 
 
-def with_added_hosts(configuration: Configuration, hosts: Iterable[Host]) -> Configuration:
+def with_added_hosts(configuration: SlurmConfiguration, hosts: Iterable[Host]) -> SlurmConfiguration:
     """The configuration with a node for each added host.
 
     >>> from batprotocol.model import HostProperty
@@ -217,7 +217,7 @@ class SlurmScheduler(Allocating, Scheduler):
 
     def __init__(
         self,
-        configuration: Configuration,
+        configuration: SlurmConfiguration,
         phases: Phases = USUAL,
         *,
         accounting: Accounting | None = None,
@@ -269,7 +269,7 @@ class SlurmScheduler(Allocating, Scheduler):
         self._arrivals: list[JobSubmittedEvent] = []
         self._unknown_keys = UnknownKeys()
 
-    def _priorities(self, configuration: Configuration) -> JobPriorities:
+    def _priorities(self, configuration: SlurmConfiguration) -> JobPriorities:
         return order_of(configuration, self.accounting, self.phases.priorities, self.phases.epoch)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:

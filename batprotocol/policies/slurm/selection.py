@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from batprotocol.policies.slurm.cluster import ClusterPartition, SlurmCluster, best_fit, bits_of, lowest, members, runs
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
-from batprotocol.sites.slurm.configuration import Switch
+from batprotocol.sites.slurm.configuration import SwitchLine
 
 __all__ = [
     "Linear",
@@ -120,13 +120,15 @@ class SwitchTree:
         numbers: the numbers of the nodes, by name.
         is_optional: whether only jobs that ask for a number of switches are placed by them (TopoOptional).
 
-    >>> leaves = [Switch(name="a", nodes=("n0", "n1")), Switch(name="b", nodes=("n2",))]
-    >>> tree = SwitchTree([*leaves, Switch(name="top", switches=("a", "b"))], {"n0": 0, "n1": 1, "n2": 2})
+    >>> leaves = [SwitchLine(name="a", nodes=("n0", "n1")), SwitchLine(name="b", nodes=("n2",))]
+    >>> tree = SwitchTree([*leaves, SwitchLine(name="top", switches=("a", "b"))], {"n0": 0, "n1": 1, "n2": 2})
     >>> tree.leaves, tree.smallest([0b111], 2) == [0b011], tree.smallest([0b110], 2)
     ([3, 4], True, [2, 4])
     """
 
-    def __init__(self, switches: Iterable[Switch], numbers: Mapping[str, int], *, is_optional: bool = False) -> None:
+    def __init__(
+        self, switches: Iterable[SwitchLine], numbers: Mapping[str, int], *, is_optional: bool = False
+    ) -> None:
         self.is_optional = is_optional
         known = {each.name: each for each in switches}
         self._bits: dict[str, int] = {}
@@ -138,7 +140,7 @@ class SwitchTree:
         """The sets of nodes of the leaves."""
         self._order = sorted(known, key=self._levels.__getitem__)
 
-    def _enter(self, name: str, known: Mapping[str, Switch], numbers: Mapping[str, int]) -> None:
+    def _enter(self, name: str, known: Mapping[str, SwitchLine], numbers: Mapping[str, int]) -> None:
         """Find the nodes and the level of a switch, after those below it."""
         waiting = [name]
         while waiting:
@@ -154,7 +156,7 @@ class SwitchTree:
             self._bits[switch.name] = bits
             self._levels[switch.name] = 1 + max((self._levels[below] for below in switch.switches), default=-1)
 
-    def _leaves_below(self, name: str, known: Mapping[str, Switch]) -> list[int]:
+    def _leaves_below(self, name: str, known: Mapping[str, SwitchLine]) -> list[int]:
         bits = self._bits[name]
         return [self._bits[each] for each in known if not known[each].switches and self._bits[each] & bits]
 

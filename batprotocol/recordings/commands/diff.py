@@ -30,7 +30,7 @@ from batprotocol.wire.commands.tree import draw
 
 if TYPE_CHECKING:
     from batprotocol.studies.comparing import Schedule
-    from batprotocol.studies.comparing.causes import Cause
+    from batprotocol.studies.comparing.pairs import Cause
 
 __all__ = ["diff"]
 
@@ -141,8 +141,8 @@ def _schedules(
 ) -> int:
     """Compare two schedules. `about` has the run of the first remark, and its sentence."""
     from batprotocol.studies.comparing import compare as schedules_compared
-    from batprotocol.studies.comparing.causes import causes_of
-    from batprotocol.studies.comparing.reported import as_reported
+    from batprotocol.studies.comparing.pairs import causes_of
+    from batprotocol.studies.comparing.schedules import as_reported
 
     within = tolerance_between(mine, theirs) if tolerance is None else tolerance
     found = schedules_compared(mine, theirs, tolerance=within)
@@ -169,7 +169,7 @@ def _schedules(
 
 def _show_causes(causes: Iterable[Cause], output: Output) -> None:
     """Print how many jobs differ by each kind of cause."""
-    from batprotocol.studies.comparing.causes import KINDS
+    from batprotocol.studies.comparing.pairs import KINDS
 
     for kind, count in Counter(cause.kind for cause in causes).most_common():
         output.line(("heading", f"{kind:<11}"), ("", f" {number_of(count, 'job')}: {KINDS[kind]}"))

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
-from batprotocol.cli.protocols.batsim5 import BATSIM_5
-from batprotocol.cli.protocols.table import protocol_of
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import CaptureError, InputError, StudyError
 from batprotocol.recordings import Capture
 from batprotocol.recordings.kinds import NEEDED, jobs_file
+from batprotocol.wire.commands.batsim5 import BATSIM_5
+from batprotocol.wire.commands.protocols import protocol_of
 
 if TYPE_CHECKING:
     from batprotocol.recordings.timeline import TimelineData
@@ -132,7 +132,7 @@ class NamedRun:
 
         if self._log is not None:
             from batprotocol.sites.logs.opening import read_log
-            from batprotocol.studies.comparing.logged import schedule_of_log
+            from batprotocol.studies.comparing.schedules import schedule_of_log
 
             with read_log(self._log) as log:
                 return schedule_of_log(log, name=self.name, hosts=hosts)
@@ -158,7 +158,7 @@ class NamedRun:
         from batprotocol.recordings.timeline import timeline
 
         if self._row is not None:
-            from batprotocol.studies.powering import known_electricity
+            from batprotocol.studies.traces import known_electricity
 
             known = known_electricity(self._row.measure)
             return timeline(
@@ -241,14 +241,14 @@ def _is_study(path: str) -> bool:
 
 def _parquet(given: str, folder: str) -> NamedRun:
     from batprotocol.studies import Row
-    from batprotocol.studies.outcomes import DONE
+    from batprotocol.studies.runs import DONE
 
     return NamedRun(given, given, row=Row(key="", axes={}, state=DONE, folder=folder or os.curdir))
 
 
 def _run_of_study(given: str, path: str, wanted: Sequence[tuple[str, str]], others: Sequence[str]) -> NamedRun:
     from batprotocol.studies import read_rows
-    from batprotocol.studies.outcomes import DONE
+    from batprotocol.studies.runs import DONE
 
     try:
         rows = read_rows(path)

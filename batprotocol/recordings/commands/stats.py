@@ -45,7 +45,7 @@ def stats(path: str, output: Output, *, as_json: bool) -> None:
 
 def _show_schedule(given: NamedRun, output: Output, *, as_json: bool) -> None:
     """Print the statistics of a run that has jobs and no messages."""
-    from batprotocol.studies.comparing.reported import as_reported
+    from batprotocol.studies.comparing.schedules import as_reported
 
     schedule = given.schedule()
     found = statistics_of_jobs(map(as_reported, schedule.jobs), schedule.hosts)

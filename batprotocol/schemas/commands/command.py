@@ -6,7 +6,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from batprotocol.cli.completing import complete_age, completions
-from batprotocol.cli.parameters import include_options, old_protocol, unknown
+from batprotocol.cli.parameters import SchemaFile, include_options, old_protocol, unknown
 from batprotocol.cli.terminal.output import Output
 
 __all__ = ["policies", "rules", "schema"]
@@ -17,19 +17,19 @@ FAST = "fast"
 def _schema_name(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
     protocol = context.params.get("protocol")
     if protocol == FAST:
-        from batprotocol.schemas.commands.fast import NAMES as FAST_NAMES
+        from batprotocol.fast.commands.schema import NAMES as FAST_NAMES
 
         lower = {known.lower(): known for known in FAST_NAMES}
         return name and (lower.get(name.lower()) or unknown(context, f"there is no {name!r} in FaST", name, FAST_NAMES))
     if protocol is not None:
-        from batprotocol.schemas.commands.legacy import names
+        from batprotocol.legacy.commands.schema import names
 
         known = names(protocol)
         wanted = None if name is None else name.upper() if protocol[:4] != "text" else name
         if name is not None and wanted not in known:
             unknown(context, f"{protocol} has no {name!r}", name, known)
         return wanted
-    from batprotocol.schemas.commands.batsim5 import NAMES
+    from batprotocol.schemas.commands.definitions import NAMES
     from batprotocol.wire.commands.selection import event_name
 
     by_lower_name = {known.lower(): known for known in NAMES}
@@ -39,7 +39,7 @@ def _schema_name(context: click.Context, parameter: click.Parameter, name: str |
 
 
 def _complete_schema(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.schemas.commands.batsim5 import NAMES
+    from batprotocol.schemas.commands.definitions import NAMES
 
     return completions(NAMES, start)
 
@@ -203,25 +203,17 @@ def schema(
     if chosen:
         if len(chosen) > 1 or any(each is not None for each in (name, protocol, diff, described, wireshark, which)):
             raise click.UsageError("use only one of --requests, --offers and --host-events, and nothing else", context)
-        from batprotocol.schemas.commands.vocabulary import show_schema
+        from batprotocol.schemas.commands.reference import show_vocabulary
 
-        show_schema(chosen[0])
+        show_vocabulary(chosen[0])
         return
     output = Output()
+    files = [SchemaFile(each, include, root_type or "") for each in diff or (described, wireshark) if each is not None]
     if diff is not None:
-        from batprotocol.schemas.commands.differences import show
+        from batprotocol.schemas.commands.comparison import Comparison, show_differences
 
-        status = show(
-            *diff,
-            output,
-            allow=allow,
-            check=check,
-            report=report or "text",
-            readers=readers or "both",
-            encoding=encoding or "both",
-            include=include,
-            root=root_type or "",
-        )
+        comparison = Comparison(allow, check, report or "text", readers or "both", encoding or "both")
+        status = show_differences(files[0], files[1], comparison, output)
         context.exit(status)
     if described is not None:
         from batprotocol import schemas
@@ -230,32 +222,32 @@ def schema(
         click.echo(schemas.described(found, schemas.age(schemas.TODAY)), nl=False)
         return
     if wireshark is not None:
-        from batprotocol.schemas.commands.dissectors import show as show_dissector
+        from batprotocol.schemas.commands.reference import show_dissector
 
-        show_dissector(wireshark, ports or "", include, root_type or "")
+        show_dissector(files[0], ports or "")
         return
     if which is not None:
-        from batprotocol.schemas.commands.ages import show as show_ages
+        from batprotocol.schemas.commands.comparison import show_ages
 
-        context.exit(show_ages(which, also, output, include, root_type or ""))
+        context.exit(show_ages(which, [SchemaFile(each, include, root_type or "") for each in also], output))
     if protocol == FAST:
-        from batprotocol.schemas.commands import fast as fast_schema
+        from batprotocol.fast.commands import schema as fast_schema
 
         output.lines(fast_schema.describe(name) if name else fast_schema.overview())
         return
     if protocol is not None:
-        from batprotocol.schemas.commands import legacy as legacy_schema
+        from batprotocol.legacy.commands import schema as legacy_schema
 
         output.lines(legacy_schema.describe(protocol, name) if name else legacy_schema.overview(protocol))
         return
-    from batprotocol.schemas.commands.batsim5 import describe, overview
+    from batprotocol.schemas.commands.definitions import describe, overview
 
     output.lines(describe(name, output.wrap_at) if name else overview())
 
 
 def _rule_id(context: click.Context, parameter: click.Parameter, id: str | None) -> str | None:
-    from batprotocol.cli.protocols.table import all_catalogues
-    from batprotocol.schemas.commands.rules import ids
+    from batprotocol.schemas.commands.reference import ids
+    from batprotocol.wire.commands.protocols import all_catalogues
 
     if id is not None and id not in (names := ids(all_catalogues())):
         unknown(context, f"there is no rule {id!r}", id, names)
@@ -263,8 +255,8 @@ def _rule_id(context: click.Context, parameter: click.Parameter, id: str | None)
 
 
 def _complete_rule(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    from batprotocol.cli.protocols.table import all_catalogues
-    from batprotocol.schemas.commands.rules import ids
+    from batprotocol.schemas.commands.reference import ids
+    from batprotocol.wire.commands.protocols import all_catalogues
 
     return completions(ids(all_catalogues()), start)
 
@@ -281,11 +273,11 @@ def rules(id: str | None) -> None:
       batproto rules job.unknown
       batproto rules edc.silent
     """
-    from batprotocol.cli.protocols.table import all_catalogues
-    from batprotocol.schemas.commands.rules import explain, overview
+    from batprotocol.schemas.commands.reference import explain, rules_overview
+    from batprotocol.wire.commands.protocols import all_catalogues
 
     output = Output()
-    output.lines(explain(id, all_catalogues(), output.wrap_at) if id else overview(all_catalogues()))
+    output.lines(explain(id, all_catalogues(), output.wrap_at) if id else rules_overview(all_catalogues()))
 
 
 @click.command()
@@ -300,6 +292,7 @@ def policies() -> None:
       batproto simulate "saf+conservative" -w lublin:256?jobs=1000
       batproto conformance easy+best-contiguous
     """
-    from batprotocol.schemas.commands.policies import overview
 
-    Output().lines(overview())
+    from batprotocol.schemas.commands.reference import policies_overview
+
+    Output().lines(policies_overview())

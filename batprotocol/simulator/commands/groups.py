@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from batprotocol._util.grids import Entry, Grid
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
+from batprotocol.results.units import usual_unit
 from batprotocol.simulator import Platform, Result, Workload, metric_named, workflow_means, workflow_results
-from batprotocol.studies.comparing.formats import Entry, Grid
-from batprotocol.studies.comparing.units import usual_unit
 from batprotocol.workloads.requests import Allocated
 
 __all__ = ["groups_of", "print_groups"]

@@ -29,8 +29,8 @@ from batprotocol.edc.commands.scheduler import allocations_of, attempts_of, cap_
 from batprotocol.edc.recording import facts, fingerprint
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState, Message
-from batprotocol.results.beside import PowerFile, write_failures, write_power
 from batprotocol.results.electricity import TraceTooShort
+from batprotocol.results.reports import PowerFile, write_failures, write_power
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
     EXAMPLE_WORKLOAD,

@@ -14,8 +14,7 @@ import msgspec
 
 from batprotocol._util.tables import LeftOut
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.results.times import JobTimes
-from batprotocol.results.usage import HostUse
+from batprotocol.results.times import HostUse, JobTimes
 from batprotocol.simulator import JobRow, Platform, Workload
 from batprotocol.sites.logs.asking import Unit, held_before
 from batprotocol.sites.logs.jobs import LoggedJob

@@ -76,6 +76,6 @@ def compare(**options: Any) -> None:
       batproto compare fcfs run.mcap
       batproto compare --json a_jobs.csv b_jobs.csv | jq .parting
     """
-    from batprotocol.studies.commands import comparison
+    from batprotocol.studies.commands import _compare_work as comparison
 
     comparison.show(**options)

@@ -157,7 +157,7 @@ def whatif(context: click.Context, /, load: tuple[float, ...], **options: Any) -
       batproto whatif log.json --policies easy --arrivals 0.9,1.1 --estimates exact,predicted
           --windows 1d --toml study.toml -o report.html
     """
-    from batprotocol.studies.commands import whatif_question as work
+    from batprotocol.studies.commands import _whatif_work as work
 
     if load:
         if context.get_parameter_source("arrivals") is not click.core.ParameterSource.DEFAULT:

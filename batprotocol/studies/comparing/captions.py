@@ -9,12 +9,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from batprotocol.results.steadiness import CONSEQUENCE, WAITING, grows
+from batprotocol.results.text import WAITING, grows
 from batprotocol.simulator import Metric
-from batprotocol.studies.comparing.cells import Groups, in_order
-from batprotocol.studies.comparing.intervals import FEWEST
-from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
-from batprotocol.studies.comparing.series import FEWEST_WINDOWS
+from batprotocol.studies.comparing.intervals import FEWEST, FEWEST_WINDOWS
+from batprotocol.studies.comparing.rows import Groups, ResultRow, axes_of, in_order, label
+from batprotocol.workloads.workload import UNSTEADY
 
 __all__ = [
     "draws_sentence",
@@ -236,7 +235,7 @@ def load_note(rows: Iterable[ResultRow]) -> str:
         )
     if not reasons:
         return ""
-    return f"{'; '.join(reasons)}: {CONSEQUENCE}"
+    return f"{'; '.join(reasons)}: {UNSTEADY}"
 
 
 def _grows(metrics: Mapping[str, float]) -> bool:

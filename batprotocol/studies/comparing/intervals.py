@@ -1,54 +1,118 @@
-"""Confidence intervals of means, their p-values, and Holm's correction.
-
-The values are independent draws, one number for each seed, or windows of a log, which follow one another (`series`).
-
-Metrics are skewed: most weeks have a short queue, and a few have a long one. So the interval is not that of Student's t
-around the mean, but one that is as far from the mean in each direction as the values allow:
-
-- A mean of values with a lower bound (waiting times from 0, slowdowns from 1) has Student's interval on the scale of
-  log(mean - bound), and a mean of shares on the scale of log(mean / (1 - mean)). So it stays between the bounds.
-- A mean without bounds, such as that of differences, is the mean of the gains minus the mean of the losses. Each has an
-  interval on the logarithmic scale, and the two are joined: G. Y. Zou and A. Donner, "Construction of confidence limits
-  about effect measures: a general approach", Statistics in Medicine 27, 2008. If all differences have one sign, the
-  whole interval has it.
-- Skewed values hide their rare large ones. So the interval is wider by 0.9 * |skewness| / sqrt(n), and less so
-  for differences, the more gains and losses balance: by |gains - losses| / (gains + losses) of that. The same holds for
-  a share and the rest.
-- Values at their bound, such as pairs that do not differ, say nothing about the size of the others. They do not count
-  as degrees of freedom.
-- If fewer than six values differ from their bound (at 95 %), their signs alone may be chance. Then the interval
-  also contains Student's.
-- An end is at most 0.8 times the range of the values off the mean (5 / n of it for fewer than 7), unless it is
-  Student's.
-
-The two constants were fitted to simulations with ten seeds. `tools/coverage.py` measures how often the intervals
-contain the true mean. There are no random numbers: equal values have equal intervals on every machine.
-"""
+"""Confidence intervals of means, differences, and ratios of sums over windows."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Final
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 from batprotocol.errors import InputError, shown
-from batprotocol.studies.comparing.series import FEWEST_WINDOWS, effective_number
-from batprotocol.studies.comparing.student import student, student_quantile
 
 __all__ = [
     "ANY",
     "CONFIDENCE",
     "FEWEST",
+    "FEWEST_WINDOWS",
+    "Estimate",
     "Fit",
+    "difference_of_ratios",
+    "effective_number",
     "expect_confidence",
     "holm",
     "interval",
     "means_of",
     "p_value",
+    "ratio",
+    "student",
+    "student_quantile",
     "warn_of_resamples",
     "words",
 ]
+
+
+# Values that follow one another, such as those of the weeks of a log: how many independent values they are worth.
+
+
+FEWEST_WINDOWS: Final = 5
+"""The minimum number of consecutive values for an interval."""
+_USUAL: Final = 0.06
+"""The autocorrelation that is assumed of few values."""
+_ENOUGH: Final = 32
+"""Of this number of values, their own autocorrelation counts as much as the usual one."""
+_MOST_ALIKE: Final = 0.9
+"""The maximum autocorrelation that is assumed."""
+
+
+def effective_number(values: Sequence[float]) -> float:
+    """The number of independent values whose mean is known as well as the mean of these.
+
+    It is at least 1 and at most their number. A negative autocorrelation counts as 0.
+
+    Args:
+        values: the values in their order, all finite; at least two, and not all equal.
+
+    >>> round(effective_number([1.0, 2.0, 4.0, 5.0, 3.0, 4.0, 2.0, 1.0, 2.0, 4.0]), 1)
+    8.4
+    >>> round(effective_number([float(n // 20 % 2) for n in range(100)]), 1)
+    7.8
+    """
+    count = len(values)
+    mean = math.fsum(values) / count
+    scale = max(abs(value - mean) for value in values)
+    apart = [(value - mean) / scale for value in values]
+    squares = math.fsum(each * each for each in apart)
+    alike = math.fsum(one * other for one, other in pairwise(apart)) / squares
+    own = count * count / (count * count + _ENOUGH * _ENOUGH)
+    alike = own * (alike + (1 + 3 * alike) / count) + (1 - own) * _USUAL
+    alike = min(max(alike, 0.0), _MOST_ALIKE)
+    more = (1 + alike) / (1 - alike) - 2 * alike * (1 - alike**count) / (count * (1 - alike) ** 2)
+    return count / max(more, 1.0)
+
+
+# The distribution of Student's t. It must not know what is compared.
+
+
+def student(ratio: float, freedom: int) -> float:
+    """The distribution function of Student's t for a whole number of degrees of freedom and a ratio >= 0.
+
+    M. Abramowitz and I. A. Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
+    """
+    angle = math.atan2(ratio, math.sqrt(freedom))
+    sine, square = math.sin(angle), math.cos(angle) ** 2
+    term, total = 1.0, 0.0
+    if freedom % 2:
+        term = math.cos(angle)
+        for step in range(2, freedom, 2):
+            total += term
+            term *= square * step / (step + 1)
+        inside = 2 / math.pi * (angle + sine * total)
+    else:
+        for step in range(1, freedom, 2):
+            total += term
+            term *= square * step / (step + 1)
+        inside = sine * total
+    return 0.5 + inside / 2
+
+
+@lru_cache(maxsize=64)
+def student_quantile(part: float, freedom: int) -> float:
+    """The quantile of Student's t for a probability > 1/2."""
+    low, high = 0.0, 1.0
+    while student(high, freedom) < part and high < 1e300:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        if student(middle, freedom) < part:
+            low = middle
+        else:
+            high = middle
+    return high
+
 
 CONFIDENCE: Final = 0.95
 """The default confidence of intervals."""
@@ -392,3 +456,124 @@ def expect_confidence(confidence: float) -> None:
 def words(domain: Domain) -> str:
     """A domain in words: `0 to 1`."""
     return f"{domain[0]:g} to {domain[1]:g}"
+
+
+# Ratios of sums over windows of a log, such as the mean waiting time over all jobs, and differences of two of them.
+
+
+_EQUAL: Final = 1e-12
+"""The relative difference between sums of the same numbers is less than this."""
+
+
+class Estimate(NamedTuple):
+    """A ratio of sums over windows, or a difference of two, with its interval.
+
+    Attributes:
+        value: the ratio, or the difference.
+        low: the lower end of the interval; None with fewer than five windows that have a denominator above 0.
+        high: the upper end of the interval.
+        p: the p-value of a difference, as that of `p_value`; None for a ratio, or without an interval.
+        effective: the number of independent windows that these are worth, see `effective_number`.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    p: float | None
+    effective: float
+
+
+def ratio(
+    numerators: Sequence[float],
+    denominators: Sequence[float],
+    *,
+    domain: tuple[float, float] = (0.0, math.inf),
+    confidence: float = CONFIDENCE,
+) -> Estimate:
+    """The sum of the numerators over the sum of the denominators, such as the mean waiting time over all jobs.
+
+    Each window has a numerator (the sum of its waiting times) and a denominator (its number of jobs). Windows with more
+    jobs count more.
+
+    Args:
+        numerators: one for each window, in the order of time.
+        denominators: one for each window, >= 0; at least one is above 0.
+        domain: the lowest and the highest ratio that can be.
+        confidence: the confidence of the interval, in (0, 1).
+
+    Raises:
+        InputError: an argument is out of its range, or the two have different lengths.
+
+    >>> found = ratio([20.0, 90.0, 5.0, 40.0, 12.0, 60.0], [10, 30, 5, 20, 10, 20])
+    >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
+    (2.39, 1.49, 3.82)
+    """
+    expect_confidence(confidence)
+    values = _linearised(numerators, denominators)
+    value = math.fsum(numerators) / math.fsum(denominators)
+    own = [a / b if b else value for a, b in zip(numerators, denominators, strict=True)]
+    if not all(domain[0] <= each <= domain[1] for each in own):
+        raise InputError(f"expected ratios of {words(domain)}, got {shown(own)}")
+    filled = sum(each > 0 for each in denominators)  # windows without jobs show nothing
+    if filled < FEWEST_WINDOWS or min(values) == max(values):
+        known = filled >= FEWEST_WINDOWS
+        return Estimate(value, value if known else None, value if known else None, None, float(filled))
+    fit = Fit(values, domain, True, mean=value)
+    return Estimate(value, *fit.ends(confidence), None, fit.effective)
+
+
+def difference_of_ratios(
+    one: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]], *, confidence: float = CONFIDENCE
+) -> Estimate:
+    """The difference between two ratios of sums over the same windows: that of the first minus that of the second.
+
+    Such are the mean waiting times of two policies over the jobs of a log: each window has the sum of the waiting times
+    and the number of jobs, by each policy. Chance that acts equally on both cancels out, window by window.
+
+    Args:
+        one: for each window in the order of time, a numerator and a denominator >= 0.
+        other: the same for the second ratio.
+        confidence: the confidence of the interval, in (0, 1).
+
+    Raises:
+        InputError: an argument is out of its range, or the two have different numbers of windows.
+
+    >>> easy = [(20.0, 10), (90.0, 30), (5.0, 5), (40.0, 20), (12.0, 10), (60.0, 20)]
+    >>> fcfs = [(35.0, 10), (150.0, 30), (6.0, 5), (70.0, 20), (20.0, 10), (130.0, 20)]
+    >>> found = difference_of_ratios(easy, fcfs)
+    >>> round(found.value, 2), round(found.low, 2), round(found.high, 2), found.p < 0.05
+    (-1.94, -4.18, -0.71, True)
+    """
+    expect_confidence(confidence)
+    if len(one) != len(other):
+        raise InputError(f"expected two ratios over the same windows, got {len(one):,} and {len(other):,} windows")
+    firsts, seconds = (_linearised([a for a, _ in each], [b for _, b in each]) for each in (one, other))
+    values = [first - second for first, second in zip(firsts, seconds, strict=True)]
+    value = _quotient(one) - _quotient(other)
+    filled = sum(n > 0 or m > 0 for (_, n), (_, m) in zip(one, other, strict=True))
+    if filled < FEWEST_WINDOWS or max(values) - min(values) <= _EQUAL * max(map(abs, [*firsts, *seconds])):
+        known = filled >= FEWEST_WINDOWS
+        p = None if not known else 0.0 if value else 1.0
+        return Estimate(value, value if known else None, value if known else None, p, float(filled))
+    signs = [a / n - b / m for (a, n), (b, m) in zip(one, other, strict=True) if n and m]
+    fit = Fit(values, ANY, True, mean=value, signs=signs)
+    return Estimate(value, *fit.ends(confidence), fit.p(), fit.effective)
+
+
+def _quotient(windows: Sequence[tuple[float, float]]) -> float:
+    return math.fsum(a for a, _ in windows) / math.fsum(b for _, b in windows)
+
+
+def _linearised(numerators: Sequence[float], denominators: Sequence[float]) -> list[float]:
+    """Numbers whose mean is the ratio, and whose mean has the standard error of the ratio."""
+    if len(numerators) != len(denominators):
+        raise InputError(
+            f"expected a denominator for each numerator, got {len(denominators):,} and {len(numerators):,}"
+        )
+    if not all(map(math.isfinite, [*numerators, *denominators])):
+        raise InputError("expected finite numerators and denominators")
+    total = math.fsum(denominators)
+    if min(denominators, default=0.0) < 0 or not total > 0:
+        raise InputError("expected denominators >= 0, of which one is above 0")
+    value, size = math.fsum(numerators) / total, total / len(denominators)
+    return [value + (a - value * b) / size for a, b in zip(numerators, denominators, strict=True)]

@@ -1,8 +1,4 @@
-"""Plots of results, by matplotlib, which comes with `batprotocol[plots]` and is imported on its first use.
-
-They are made for papers: their colours are distinct for people with colour vision deficiencies (M. Okabe and K. Ito,
-2008), markers and dashes are distinct without colours, axes have units, and the caption replaces a title.
-"""
+"""Plots of metrics against an axis, of distributions, and of power over time."""
 
 from __future__ import annotations
 
@@ -10,14 +6,15 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol._util.files import naming
 from batprotocol.errors import InputError, shown
-from batprotocol.simulator import Metric
-from batprotocol.studies.comparing.captions import notes_of, runs_sentence
-from batprotocol.studies.comparing.cells import DRAWS, Groups, domain_for, draws_of, in_order
-from batprotocol.studies.comparing.drawing import (
+from batprotocol.results import bounded_slowdown
+from batprotocol.results.units import in_unit, usual_unit
+from batprotocol.simulator import OF_POWER, TAU, Electricity, JobRow, Metric, metric_named
+from batprotocol.studies.comparing._drawing import (
     HATCHES,
     MOST_TICKS,
     Look,
@@ -32,29 +29,40 @@ from batprotocol.studies.comparing.drawing import (
 from batprotocol.studies.comparing.intervals import CONFIDENCE, interval, means_of
 from batprotocol.studies.comparing.rows import (
     ABSENT,
+    DRAWS,
+    Groups,
     ResultRow,
     axes_of,
     axis_label,
+    domain_for,
+    draws_of,
     expect_axis,
     expect_metric,
+    in_order,
     label,
     select,
 )
-from batprotocol.studies.comparing.tables import Cell, Table, table
-from batprotocol.studies.comparing.units import in_unit, usual_unit
+from batprotocol.studies.comparing.tables import Cell, Table, notes_of, runs_sentence, table
+from batprotocol.workloads.electricity import Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from batprotocol.studies.comparing._drawing import Plot
+
 __all__ = [
     "FORMATS",
+    "OF_JOBS",
     "Look",
     "expect_plots",
     "plot_boxes",
+    "plot_ecdf",
     "plot_lines",
     "plot_means",
+    "plot_watts",
     "save_plot",
 ]
+
 
 FORMATS: Final = ("png", "svg", "pdf")
 
@@ -427,7 +435,7 @@ def save_plot(figure: Figure, path: str | os.PathLike[str]) -> None:
     format = expect_plots(name)
     import matplotlib
 
-    from batprotocol.studies.comparing.figures import STYLE
+    from batprotocol.studies.comparing._drawing import STYLE
 
     metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None, "Producer": None}}[
         format
@@ -450,3 +458,259 @@ def expect_plots(path: str | os.PathLike[str]) -> str:
     if find_spec("matplotlib") is None:
         raise missing()
     return format
+
+
+# A plot of jobs: the share of jobs that waited for at most a time. It needs matplotlib.
+
+
+OF_JOBS: Final = ("waiting_time", "turnaround_time", "slowdown", "bounded_slowdown")
+"""The metrics of jobs whose distributions can be drawn."""
+_MUCH: Final = 100
+_MOST_STEPS: Final = 2000
+"""The maximum number of steps of a line. More are not visible."""
+
+
+def plot_ecdf(
+    results: Iterable[ResultRow],
+    *,
+    of: str = "waiting_time",
+    by: str = "scheduler",
+    where: Mapping[str, Iterable[object]] | None = None,
+    unit: str = "",
+    log: bool | None = None,
+    look: Look = _USUAL,
+) -> Figure:
+    """The empirical distribution function of a metric over the jobs of all runs.
+
+    Args:
+        results: the rows of a study. Their jobs are read.
+        of: the metric of jobs: `waiting_time`, `turnaround_time`, `slowdown` or `bounded_slowdown` (tau = 10 s).
+        by: the axis of the lines: each of its values is a line.
+        where: the values to select, by their axes.
+        unit: the unit of times in the plot, such as `h`; "": seconds.
+        log: whether times are on a logarithmic scale, which is linear below 1; None: if the longest one is more than a
+            hundred times as long as half of those above 1 are.
+        look: size, title and labels.
+
+    Raises:
+        PackageMissing: matplotlib is not installed.
+        InputError: there are no results, or no such axis, value or unit, or no job ran.
+    """
+    if of not in OF_JOBS:
+        raise InputError(f"expected {', '.join(OF_JOBS)}, got {shown(of)}")
+    kept = expect_results(select(results, where or {}))
+    known = axes_of(kept)
+    whole = metric_named(f"mean_{of}")
+    told, divisor = in_unit(whole, unit) if unit else (whole, 1.0)
+    values: dict[str, list[float]] = {name: [] for name in known[expect_axis(known, by)]}
+    for row in kept:
+        if row.metrics:
+            found = (_of_job(job, of) for job in row.jobs())
+            values.setdefault(label(row.axes.get(by)), []).extend(
+                value / divisor for value in found if value is not None
+            )
+    if not any(values.values()):
+        raise InputError("no job ran")
+    figure, (axes,) = canvas(look)
+    from matplotlib.ticker import MaxNLocator, SymmetricalLogLocator
+
+    for number, (name, each) in enumerate(values.items()):
+        colour, _, dashes = looks(number)
+        right, share = _steps(each)
+        axes.step(right, share, where="post", color=colour, linestyle=dashes, label=name)
+    axes.set_xlabel(told.label_with_unit.removeprefix("mean "))
+    axes.set_ylabel("share of jobs")
+    axes.set_ylim(0, 1.02)
+    axes.xaxis.set_major_locator(MaxNLocator(6))
+    if log or (log is None and _spans_decades([each for some in values.values() for each in some])):
+        axes.set_xscale("symlog", linthresh=1.0)
+        axes.xaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=1.0))
+    axes.set_xlim(left=0 if of.endswith("time") else 1)
+    finish(
+        figure,
+        [axes],
+        look,
+        log=False,
+        legend=by,
+        note=runs_sentence(known, (by, None)).replace("runs", "jobs of runs"),
+    )
+    return figure
+
+
+def _spans_decades(values: Sequence[float]) -> bool:
+    """Whether a linear scale would show most values as one line at its left end."""
+    above = sorted(value for value in values if value > 1)
+    return bool(above) and above[-1] > _MUCH * above[len(above) // 2]
+
+
+def _of_job(job: JobRow, of: str) -> float | None:
+    turnaround, runtime = job.turnaround_time, job.shown_execution_time
+    if turnaround is None or runtime is None:
+        return None
+    if of == "bounded_slowdown":
+        return bounded_slowdown(turnaround, runtime, TAU)
+    return {"waiting_time": job.waiting_time, "turnaround_time": turnaround, "slowdown": job.stretch}[of]
+
+
+def _steps(values: Sequence[float]) -> tuple[list[float], list[float]]:
+    """The steps of the share of values: where it rises, and to which share. Very many steps are thinned out."""
+    ordered = sorted(values)
+    count = len(ordered)
+    every = max(1, count // _MOST_STEPS)
+    places = sorted({*range(every - 1, count, every), count - 1} if count else set())
+    start = [ordered[0]] if count else []
+    return [*start, *(ordered[place] for place in places)], [
+        *([0.0] if count else []),
+        *((place + 1) / count for place in places),
+    ]
+
+
+# A plot of watts over time, with the cap, and the carbon intensity and the price below. It needs matplotlib.
+
+
+_MOST: Final = 2000
+"""The maximum number of steps of a line. More are not visible, and become means."""
+_UNITS: Final = ((2 * 86400.0, 86400.0, "d"), (2 * 3600.0, 3600.0, "h"), (0.0, 1.0, "s"))
+"""The shortest time for a unit, its seconds, and its name."""
+_BELOW: Final = ("carbon", "price")
+
+
+def plot_watts(
+    results: Iterable[ResultRow],
+    *,
+    by: str = "scheduler",
+    where: Mapping[str, Iterable[object]] | None = None,
+    unit: str = "",
+    look: Look = _USUAL,
+) -> Figure:
+    """The watts of all hosts over time: a line for each value of an axis, and the caps as dotted lines.
+
+    The carbon intensity and the price of the study are below, over the same time.
+
+    Args:
+        results: the rows of a study, one for each value of `by`. Their energy is read.
+        by: the axis of the lines: each of its values is a line.
+        where: the values to select, by their axes.
+        unit: the unit of the watts in the plot, such as `kW`; "": the usual one.
+        look: size, title and labels.
+
+    Raises:
+        PackageMissing: matplotlib is not installed.
+        InputError: there are no results, no such axis, value or unit, several runs for a line, or no energy.
+    """
+    kept = [row for row in expect_results(select(results, where or {})) if row.metrics]
+    known = axes_of(kept)
+    expect_axis(known, by)
+    lines = {label(row.axes.get(by)): row for row in kept}
+    if len(lines) < len(kept):
+        others = [axis for axis, labels in known.items() if len(labels) > 1 and axis != by]
+        raise InputError(f"a line is one run: choose one value of {' and of '.join(others)}")
+    watts = {name: _watts(row) for name, row in lines.items()}
+    if not any(each for each in watts.values()):
+        raise InputError("no run has measured its energy over time: set energy, or watts")
+    told, divisor = _unit_of_watts(unit, watts.values())
+    end = max(times[-1] for times, _ in filter(None, watts.values()))
+    electricity = {name: _electricity(row) for name, row in lines.items()}
+    below = [(name, traces) for name in _BELOW if (traces := _different(electricity, name))]
+    figure, axes = _stacked(look, 1 + len(below))
+    scale, word = next((seconds, word) for least, seconds, word in _UNITS if end >= least)
+    for number, (name, found) in enumerate(watts.items()):
+        if found is not None:
+            colour, _, dashes = looks(number)
+            times, values = _thinned(*found)
+            heights = [value / divisor for value in values]
+            axes[0].stairs(
+                heights, [time / scale for time in times], baseline=None, color=colour, ls=dashes, label=name
+            )
+    for trace in _different(electricity, "cap"):
+        times, values = _steps_of_power(trace, end)
+        axes[0].step(
+            [time / scale for time in times], [each / divisor for each in values], "k:", where="post", label="cap"
+        )
+    axes[0].set_ylabel(told.label_with_unit.replace("mean ", ""))
+    axes[0].set_ylim(bottom=0)
+    for axis, (name, traces) in zip(axes[1:], below, strict=True):
+        for number, trace in enumerate(traces):
+            times, values = _steps_of_power(trace, end)
+            axis.step([time / scale for time in times], values, where="post", color=looks(number)[0])
+        axis.set_ylabel(f"{name}\n[{traces[0].unit}]")
+    axes[-1].set_xlabel(f"time [{word}]")
+    finish(figure, axes, look, log=False, legend=by)
+    return figure
+
+
+_Line = tuple[list[float], list[float]]
+"""The edges of steps, and their values: one less."""
+
+
+def _watts(row: ResultRow) -> _Line | None:
+    """The mean watts between the readings of a run."""
+    readings = getattr(row, "energy_over_time", lambda: None)()
+    if not readings:
+        return None
+    times, values, before = [0.0], [], 0.0
+    for time, joules in readings:
+        if time > times[-1]:
+            values.append((joules - before) / (time - times[-1]))
+            times.append(time)
+            before = joules
+    return (times, values) if values else None
+
+
+def _electricity(row: ResultRow) -> Electricity:
+    known = getattr(row, "electricity", None)
+    return known() if known is not None else Electricity()
+
+
+def _different(electricity: Mapping[str, Electricity], key: str) -> list[Trace]:
+    """The different traces of the runs."""
+    found = {id(trace): trace for each in electricity.values() if isinstance(trace := getattr(each, key), Trace)}
+    return list(found.values())
+
+
+def _unit_of_watts(unit: str, lines: Iterable[_Line | None]) -> tuple[Any, float]:
+    metric = OF_POWER["mean_watts"]
+    values = [max(values) for _, values in filter(None, lines)]
+    return in_unit(metric, unit) if unit else usual_unit(metric, values)
+
+
+def _thinned(times: Sequence[float], values: Sequence[float]) -> _Line:
+    """The line in at most `_MOST` steps: each has the mean of the steps that it joins."""
+    if len(values) <= _MOST:
+        return list(times), list(values)
+    every, joules = (times[-1] - times[0]) / _MOST, 0.0
+    edges, means = [times[0]], list[float]()
+    for (begin, end), value in zip(pairwise(times), values, strict=True):
+        joules += value * (end - begin)
+        if end - edges[-1] >= every or end == times[-1]:
+            means.append(joules / (end - edges[-1]))
+            edges.append(end)
+            joules = 0.0
+    return edges, means
+
+
+def _steps_of_power(trace: Trace, end: float) -> tuple[list[float], list[float]]:
+    """The values of a trace from time 0, with the last one at the end."""
+    times, values = [], []
+    time, shortest = 0.0 if trace.repeats else max(0.0, trace.begin), end / _MOST
+    until = end if trace.repeats else min(end, trace.end)
+    while time < until:
+        times.append(time)
+        values.append(trace.at(time))
+        time = max(trace.next_change(time), time + shortest)
+    return [*times, until], [*values, *values[-1:]]
+
+
+def _stacked(look: Look, panels: int) -> tuple[Plot, list[Any]]:
+    """A figure with panels one above the other, the first one higher, which share the time."""
+    try:
+        import matplotlib
+
+        from batprotocol.studies.comparing._drawing import SIZE, STYLE, Plot
+    except ImportError:
+        raise missing() from None
+    with matplotlib.rc_context(STYLE):
+        figure = Plot(look.size or (SIZE[0], SIZE[1] * (1 + 0.4 * (panels - 1))))
+        heights = [1.0, *[0.4] * (panels - 1)]
+        found = figure.subplots(panels, 1, sharex=True, squeeze=False, height_ratios=heights)
+    return figure, [row[0] for row in found]

@@ -1,4 +1,4 @@
-"""Read the schedule of a simulation: from a folder of result files, a jobs.csv, or a recording."""
+"""The schedule of a run: from its files, from what a decision component reported, or from a log."""
 
 from __future__ import annotations
 
@@ -7,24 +7,165 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from batprotocol._util.deprecation import OldName
 from batprotocol.errors import InputError
+from batprotocol.model import Direction, FinalJobState, Message, SimulationBeginsEvent
 from batprotocol.recordings import Capture
+from batprotocol.recordings.entries import Entry
+from batprotocol.recordings.jobs import CapturedJob, host_count, jobs_of
 from batprotocol.recordings.kinds import JOBS, jobs_file
+from batprotocol.recordings.timeline import TimelineJob
 from batprotocol.recordings.timeline.tables import read_table
-from batprotocol.results.beside import KnownPower, failures_beside, power_beside
 from batprotocol.results.files import COLUMNS, parse_jobs
+from batprotocol.results.reports import KnownPower, failures_beside, power_beside
 from batprotocol.simulator import TAU, Electricity, JobRow, Metrics, OwnMetric, TimedHostEvent, measured, read_jobs
-from batprotocol.studies.comparing.reported import ReportedRows, of_messages, of_table
+from batprotocol.sites.logs import LoggedJob
+from batprotocol.sites.logs.imports import Import
 from batprotocol.workloads.requests import Attempt
+from batprotocol.workloads.workload import Submission, Workload
 
-__all__ = ["LOGGED_TOLERANCE", "REPORTED_TOLERANCE", "Schedule", "read_schedule", "schedule_in", "schedule_of"]
+__all__ = [
+    "LOGGED_TOLERANCE",
+    "REPORTED_TOLERANCE",
+    "ReportedRows",
+    "Schedule",
+    "as_reported",
+    "of_messages",
+    "of_table",
+    "read_schedule",
+    "schedule_in",
+    "schedule_of",
+    "schedule_of_log",
+]
+
+
+# Jobs of other sources as rows of Batsim's jobs.csv: jobs in messages, and in tables with fewer columns.
+
+
+_REJECTED = FinalJobState.REJECTED
+
+
+class ReportedRows(NamedTuple):
+    """Rows that are made from a source with less information than jobs.csv.
+
+    Args:
+        jobs: the rows.
+        left_out: the number of jobs without a row, as something about them is unknown.
+        hosts: the number of hosts; 0 if it is unknown.
+        users: the user of each job, by its full name, if users are known.
+    """
+
+    jobs: tuple[JobRow, ...]
+    left_out: int
+    hosts: int = 0
+    users: dict[str, str] | None = None
+
+
+def of_messages(run: Iterable[Entry]) -> ReportedRows:
+    """The jobs of a conversation. Their times are those of its messages, with six decimals."""
+    hosts = 0
+
+    def messages() -> Iterator[tuple[Direction, Message]]:
+        nonlocal hosts
+        for entry in run:
+            message = entry.message
+            if message is not None:
+                begins = (event for event in message.events if isinstance(event, SimulationBeginsEvent))
+                hosts = hosts or sum(len(event.computation_hosts) for event in begins)
+                yield entry.direction, message
+
+    jobs = list(jobs_of(messages()))
+    rows = tuple(row for row in map(_of_message, jobs) if row is not None)
+    return ReportedRows(rows, len(jobs) - len(rows), hosts)
+
+
+def _of_message(job: CapturedJob) -> JobRow | None:
+    state, submitted, started, finished = job.state, job.submitted, job.started, job.finished
+    if state is None or submitted is None:
+        return None
+    if state is _REJECTED:
+        started = finished = None
+    elif started is None or finished is None:
+        return None
+    hosts = job.hosts if started is not None and host_count(job.hosts) else ""
+    profile, requested = job.profile_id, job.resource_request
+    return _reported_row(job.job_id, submitted, started, finished, state, hosts, requested, job.walltime, profile)
+
+
+def of_table(jobs: Iterable[TimelineJob]) -> ReportedRows:
+    """The jobs of a table that has fewer columns than jobs.csv."""
+    given = list(jobs)
+    rows = tuple(row for row in map(_of_table, given) if row is not None)
+    users = {job.job_id: job.user for job in given if job.user}
+    return ReportedRows(rows, len(given) - len(rows), users=users or None)
+
+
+def _of_table(job: TimelineJob) -> JobRow | None:
+    submitted, started, finished = job.submitted, job.started, job.finished
+    if submitted is None or (started is not None and finished is None):
+        return None
+    state = job.state
+    if state is None:
+        state = _REJECTED if started is None else FinalJobState.COMPLETED_SUCCESSFULLY
+    hosts = " ".join(str(first) if first == last else f"{first}-{last}" for first, last in job.hosts)
+    return _reported_row(
+        job.job_id, submitted, started, finished, state, hosts, job.requested, job.walltime, job.profile
+    )
+
+
+def _reported_row(
+    name: str,
+    submitted: float,
+    started: float | None,
+    finished: float | None,
+    state: FinalJobState,
+    hosts: str,
+    requested: int,
+    walltime: float | None,
+    profile: str,
+) -> JobRow:
+    workload, _, own = name.partition("!") if "!" in name else ("", "", name)
+    ran = started is not None and finished is not None
+    start = _written(started) if started is not None and ran else None
+    return JobRow(
+        job_id=own,
+        workload_name=workload,
+        profile=profile,
+        submission_time=_written(submitted),
+        requested_number_of_resources=requested,
+        requested_time=None if walltime is None else _written(walltime),
+        final_state=state,
+        starting_time=start,
+        execution_time=_written(finished - started) if started is not None and finished is not None else None,
+        allocated_resources=hosts,
+    )
+
+
+def _written(seconds: float) -> float:
+    """A time with the decimals of jobs.csv."""
+    return float(f"{seconds:f}")
+
+
+def as_reported(row: JobRow) -> CapturedJob:
+    """The job of a row, as messages would describe it."""
+    return CapturedJob(
+        job_id=f"{row.workload_name}!{row.job_id}",
+        submitted=row.submission_time,
+        profile_id=row.profile,
+        resource_request=row.requested_number_of_resources,
+        walltime=row.requested_time,
+        started=row.starting_time,
+        finished=row.finish_time,
+        hosts=row.allocated_resources,
+        state=row.final_state,
+    )
+
 
 REPORTED_TOLERANCE: Final = 0.01
 """The seconds by which the times of messages may differ from those in jobs.csv: twice the largest difference that was
@@ -237,3 +378,60 @@ def _used(jobs: Iterable[JobRow]) -> int:
     """The smallest possible number of hosts: up to the last one that was used."""
     last = [part.rpartition("-")[2] for job in jobs for part in job.allocated_resources.split()]
     return max(map(int, last), default=0) + 1
+
+
+# The schedule that a log of a resource manager shows, as if it had been simulated: the other side of a comparison.
+
+
+def schedule_of_log(jobs: Iterable[LoggedJob], *, name: str, hosts: int | None = None) -> Schedule:
+    """The schedule of a log. Its hosts are those that jobs ran on, numbered in the order of their names.
+
+    Args:
+        jobs: the jobs of the log, which can be read more than once.
+        name: its name in comparisons.
+        hosts: the number of hosts; None: those of the log.
+
+    Raises:
+        InputError: no job of the log ran, or the log cannot be read.
+    """
+    made = Import(jobs, reservations=True)
+    if not made.hosts:
+        raise InputError("no job of the log ran, so there is no schedule to compare", file=name)
+    workload = made.workload()
+    asked: dict[str, dict[str, Any]] = {}
+    rows = []
+    for submission in workload:
+        data = msgspec.json.decode(submission.job.extra_data or "{}")
+        asked[submission.id] = data
+        row = _logged_row(workload, submission, data.get("recorded", {}))
+        if row is not None:
+            rows.append(row)
+    return Schedule(name=name, jobs=tuple(rows), hosts=hosts or len(made.hosts), is_logged=True, asked=asked)
+
+
+def _logged_row(workload: Workload, submission: Submission, recorded: dict[str, Any]) -> JobRow | None:
+    """The row of a job; None if it has no start."""
+    start = recorded.get("start")
+    if start is None:
+        return None
+    profile = workload.profiles[submission.job.profile_id]
+    runtime = float(getattr(profile.profile, "delay", 0.0))
+    walltime = submission.job.walltime
+    state = FinalJobState.COMPLETED_SUCCESSFULLY
+    if walltime is not None and runtime >= walltime:
+        state = FinalJobState.COMPLETED_WALLTIME_REACHED
+    elif profile.return_code:
+        state = FinalJobState.COMPLETED_FAILED
+    workload_name, _, own = submission.id.partition("!")
+    return JobRow(
+        job_id=own,
+        workload_name=workload_name,
+        profile=submission.job.profile_id,
+        submission_time=submission.time,
+        requested_number_of_resources=submission.job.resource_request,
+        requested_time=walltime,
+        final_state=state,
+        starting_time=float(start),
+        execution_time=runtime,
+        allocated_resources=recorded.get("hosts", ""),
+    )

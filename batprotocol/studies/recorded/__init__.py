@@ -1,16 +1,31 @@
 """Recorded runs of a real Slurm, simulated again, and compared with their replays.
 
-`recordings` reads and checks them. `sites` makes the configuration and the accounts of the recorded Slurm, and `phases`
-finds in its log when its loops ran. `replays` simulates the same jobs and events under the policy `slurm`. `schedules`
-makes the schedules of both, for `studies.comparing`, and `judging` counts how many starts are equal.
+`recordings` reads and checks them, with the configuration and the accounts of the recorded Slurm. `_phases` finds in
+its log when its loops ran. `_replays` simulates the same jobs and events under the policy `slurm`, makes the schedules
+of both, and counts how many starts are equal.
 """
 
-from batprotocol.studies.recorded.judging import Verdict, judged
-from batprotocol.studies.recorded.phases import phases_of
-from batprotocol.studies.recorded.recordings import SlurmRun, is_recorded, read_recording, read_recordings
-from batprotocol.studies.recorded.replays import Replay, Start, replay, replayed, scheduler_of, starts_of
-from batprotocol.studies.recorded.schedules import recorded_schedule, replayed_schedule
-from batprotocol.studies.recorded.sites import accounting_of_run, configuration_of_run
+from batprotocol.studies.recorded._phases import phases_of
+from batprotocol.studies.recorded._replays import (
+    Replay,
+    Start,
+    Verdict,
+    judged,
+    recorded_schedule,
+    replay,
+    replayed,
+    replayed_schedule,
+    scheduler_of,
+    starts_of,
+)
+from batprotocol.studies.recorded.recordings import (
+    SlurmRun,
+    accounting_of_run,
+    configuration_of_run,
+    is_recorded,
+    read_recording,
+    read_recordings,
+)
 
 __all__ = [
     "Replay",

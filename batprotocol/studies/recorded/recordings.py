@@ -1,22 +1,31 @@
-"""Recorded runs of a real Slurm, as `tools/real_slurm.py` writes them: a JSON object, or an archive of several.
-
-A recording is checked when it is read. This module must not know simulations.
-"""
+"""Recordings of a real Slurm, and the sites that they are of."""
 
 from __future__ import annotations
 
 import lzma
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, TypedDict
 
 import msgspec
 
 from batprotocol.errors import InputError, shown
+from batprotocol.sites.slurm.accounting import Accounting, accounting_of
+from batprotocol.sites.slurm.configuration import SlurmConfiguration, configuration_of, switches_of
 
-__all__ = ["SlurmRun", "is_recorded", "read_recording", "read_recordings", "readable"]
+__all__ = [
+    "SlurmRun",
+    "accounting_of_run",
+    "conf_of",
+    "configuration_of_run",
+    "is_recorded",
+    "read_recording",
+    "read_recordings",
+    "readable",
+]
+
 
 _MAGIC: Final = b"\xfd7zXZ\x00"
 _HEAD: Final = 1 << 12
@@ -208,3 +217,50 @@ def _times(run: SlurmRun) -> Iterator[tuple[str, float]]:
         yield from ((f"events[{place}]", time) for time in (each["t_sent"], each["t_returned"]))
     yield from ((f"starts[{place}]", start["t"]) for place, start in enumerate(run["starts"]))
     yield from ((f"log[{place}]", time) for place, (time, _) in enumerate(run["log"]))
+
+
+# The Slurm of a recorded run: its configuration as the text of a slurm.conf and as values, and its accounts.
+
+
+def conf_of(run: Mapping[str, Any]) -> str:
+    """The slurm.conf of a recorded run: what differs from Slurm's defaults, and what is the same in all runs."""
+    parameters = {"ClusterName": "emu", "ReturnToService": "2", **run["slurm_conf"]}
+    if run["dbd"]:
+        parameters["AccountingStorageType"] = "accounting_storage/slurmdbd"
+        if "dump" not in run:  # recordings with the commands only are of clusters that enforce limits
+            parameters.setdefault("AccountingStorageEnforce", "associations,limits,qos")
+    lines = [f"{name}={value}" for name, value in parameters.items()]
+    first = 0
+    for group in run["nodes"]:
+        last = first + group["count"] - 1
+        names = [f"n{node}" for node in range(first, last + 1)] if "topology" in run else [f"n[{first}-{last}]"]
+        lines += [f"NodeName={name} {group['conf']} State=UNKNOWN" for name in names]  # recorded with a line for each
+        first = last + 1
+    return "\n".join([*lines, *run["partitions"], ""])
+
+
+def configuration_of_run(run: Mapping[str, Any]) -> SlurmConfiguration:
+    """The configuration of a recorded run."""
+    found = configuration_of(conf_of(run))
+    if not run.get("topology"):
+        return found
+    return msgspec.structs.replace(found, switches=switches_of(run["topology"], [node.name for node in found.nodes]))
+
+
+def accounting_of_run(run: Mapping[str, Any]) -> Accounting:
+    """The accounts of a recorded run, as they were printed or from the commands that made them, and its QOS."""
+    if run.get("dump"):
+        return accounting_of([("dump.cfg", "\n".join(run["dump"])), ("qos.txt", "\n".join(run.get("qos", ())))])
+    rows = [row.split("|") for row in run.get("assoc", ())[1:]]
+    allowed = {user: f":QOS='{qos}'" for _, _, user, _, qos, *_ in rows if user}
+    cluster, *lines = ["Cluster - 'emu':Fairshare=1:QOS='normal'", "Parent - 'root'", "User - 'root':Fairshare=1"]
+    for command, _ in run["setup"]:
+        words = command.split()
+        options = dict(word.split("=") for word in words if "=" in word)
+        share = f":Fairshare={options.get('fairshare', '1')}"
+        if words[2:4] == ["add", "account"]:
+            lines += [f"Parent - '{options.get('parent', 'root')}'", f"Account - '{words[4]}'{share}"]
+        elif words[2:4] == ["add", "user"]:
+            users = (f"User - '{user}'{share}{allowed.get(user, '')}" for user in words[4].split(","))
+            lines += [f"Parent - '{options['account']}'", *users]
+    return accounting_of([("dump.cfg", "\n".join([cluster, *lines])), ("qos.txt", "\n".join(run.get("qos", ())))])

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from batprotocol.sites.slurm.accounting import Accounting, accounting_of
-from batprotocol.sites.slurm.configuration import Configuration, configuration_of
-from batprotocol.sites.slurm.configuration.topology import switches_of
+from batprotocol.sites.slurm.configuration import SlurmConfiguration, configuration_of, switches_of
 
 __all__ = ["accounting_of_run", "conf_of", "configuration_of_run"]
 
@@ -31,7 +30,7 @@ def conf_of(run: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *run["partitions"], ""])
 
 
-def configuration_of_run(run: Mapping[str, Any]) -> Configuration:
+def configuration_of_run(run: Mapping[str, Any]) -> SlurmConfiguration:
     """The configuration of a recorded run."""
     found = configuration_of(conf_of(run))
     if not run.get("topology"):

@@ -20,10 +20,9 @@ from batprotocol._util.tables import Rows
 from batprotocol.errors import InputError, PackageMissing, StudyError
 from batprotocol.model import FinalJobState
 from batprotocol.results import JobRow, TimedHostEvent, WorkflowResult, read_allocations, read_jobs
-from batprotocol.results.beside import ALLOCATIONS, failures_beside
-from batprotocol.results.files import COLUMNS
-from batprotocol.results.frames import JOB_KINDS
-from batprotocol.results.grouping import JobGroups
+from batprotocol.results.files import COLUMNS, JOB_KINDS
+from batprotocol.results.groups import JobGroups
+from batprotocol.results.reports import ALLOCATIONS, failures_beside
 from batprotocol.workloads.requests import Allocated, Attempt
 
 __all__ = [

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 import msgspec
 
 from batprotocol.results import Electricity, JobRow, Metric, read_energy
-from batprotocol.results.beside import ENERGY
-from batprotocol.results.frames import arrow_table, pandas_frame, polars_frame
-from batprotocol.studies.outcomes import DONE, RECORDING, TRACEBACK
-from batprotocol.studies.runs import Measure
+from batprotocol.results.files import arrow_table, pandas_frame, polars_frame
+from batprotocol.results.reports import ENERGY
+from batprotocol.studies.runs import DONE, RECORDING, TRACEBACK, Measure
 from batprotocol.studies.store.jobs import allocations_in, failures_in, jobs_in
 from batprotocol.workloads.requests import Allocated, Attempt
 
@@ -104,7 +103,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             InputError: a trace cannot be used.
         """
-        from batprotocol.studies.powering import known_electricity  # it reads traces
+        from batprotocol.studies.traces import known_electricity  # it reads traces
 
         return known_electricity(self.measure)
 
@@ -240,7 +239,7 @@ class Rows(Sequence[Row]):
 
     def _repr_html_(self) -> str:
         """The first rows, with the axes in which they differ, and the most used metrics."""
-        from batprotocol.studies.comparing.formats import Entry, Grid, as_html
+        from batprotocol._util.grids import Entry, Grid, as_html
 
         axes = [name for name, values in self.axes.items() if len(values) > 1]
         shown = [name for name in _SHOWN if any(name in row.metrics for row in self._rows)]

@@ -1,19 +1,15 @@
-"""Questions about a log: a study of its windows with other policies or machines, and a report of what would change.
+"""Questions about a log: its simulations with other policies or machines, and a report of what would change.
 
-`question` has what is asked, `logs` makes files of the log, and `plan` makes a study of it: the `windows` of the log,
-and all combinations of policies, arrivals, hosts (`machines`) and estimates. `toml` writes the study as a file. After
-the runs, `batches` cuts them into windows, `answers` compares each combination with the baseline, `conclusions` tries
-each difference again under other conditions, and `groups` finds out who gains and who loses.
-`assumptions` says what the answer rests on. `report` makes one page of HTML of all this, with the figures of `figures`.
-The package must not know how runs are made.
+`question` has what is asked, and the windows of the log. `plan` makes a study of it: all combinations of policies,
+arrivals, hosts and estimates. After the runs, `batches` cuts them into windows. `conclusions` compares two runs, and
+tries each difference again under other conditions. `answers` combines all differences, with the assumptions on which
+they rest. `report` makes one page of HTML of this.
 """
 
 from batprotocol.studies.whatif.answers import Answer, answer_of
-from batprotocol.studies.whatif.logs import ReadyLog, ready_log
-from batprotocol.studies.whatif.plan import Plan, plan_for
+from batprotocol.studies.whatif.plan import Plan, ReadyLog, plan_for, ready_log, study_toml
 from batprotocol.studies.whatif.question import Question, parse_nodes
 from batprotocol.studies.whatif.report import page
-from batprotocol.studies.whatif.toml import study_toml
 
 __all__ = [
     "Answer",

@@ -21,8 +21,7 @@ import msgspec
 
 from batprotocol._util.distributions import percentile
 from batprotocol.errors import InputError
-from batprotocol.results.times import JobTimes, RunRows, whole_jobs
-from batprotocol.results.usage import HostUse, Resource
+from batprotocol.results.times import HostUse, JobTimes, Resource, RunRows, whole_jobs
 from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slowdown
 from batprotocol.workloads.requests import Allocated, Attempt
 from batprotocol.workloads.requests.notation import Dependency, parse_dependency

@@ -1,26 +1,173 @@
-"""The plan of a what-if study: the keys of the study, its windows, its baseline, and what of the log it leaves out."""
+"""The plan of a what-if study: its log and machines, its windows and its baseline, and its file."""
 
 from __future__ import annotations
 
+import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from batprotocol._util.files import whole
 from batprotocol.errors import InputError
 from batprotocol.policies.slurm import is_slurm, slurm_files
+from batprotocol.policies.slurm.scheduler import LIKE
 from batprotocol.simulator import Platform, Workload
+from batprotocol.sites.logs.imports import Import
+from batprotocol.sites.logs.opening import STANDARD_INPUT, is_logged, read_log
 from batprotocol.sites.slurm.configuration import read_configuration
 from batprotocol.studies.comparing.rows import label
-from batprotocol.studies.whatif.machines import resized
-from batprotocol.studies.whatif.question import Question, parse_nodes
-from batprotocol.studies.whatif.windows import Span, Window, span_of_log, usual_length, windows_of
-from batprotocol.workloads import advice_on, named_workload, platform_xml, read_platform, with_recordings, workload_info
+from batprotocol.studies.whatif.question import (
+    Question,
+    Span,
+    Window,
+    parse_nodes,
+    span_of_log,
+    usual_length,
+    windows_of,
+)
+from batprotocol.workloads import (
+    Host,
+    advice_on,
+    named_workload,
+    platform_xml,
+    read_platform,
+    with_recordings,
+    workload_info,
+)
 from batprotocol.workloads.names import is_log
+from batprotocol.workloads.network import ClusterZone
 
-__all__ = ["ARRIVALS", "RECORDED", "Plan", "plan_for"]
+__all__ = [
+    "ARRIVALS",
+    "RECORDED",
+    "Plan",
+    "ReadyLog",
+    "plan_for",
+    "ready_log",
+    "resized",
+    "study_toml",
+]
+
+
+# The log of a question as files that a study can name: a workload, and the machine that the log is from.
+
+
+class ReadyLog(NamedTuple):
+    """A log that a study can name.
+
+    Attributes:
+        workload: the name of the workload.
+        platform: the file of the platform, or "".
+        left_out: what was left out, as sentences.
+    """
+
+    workload: str
+    platform: str
+    left_out: tuple[str, ...] = ()
+
+
+def ready_log(log: str, *, platform: str = "", folder: str = "") -> ReadyLog:
+    """A log that a study can name. Workloads are taken as they are, and logs of resource managers are imported.
+
+    Args:
+        log: the name of a workload, or the file of a log; `-` is a log on standard input.
+        platform: a platform file, or "". Without one, the machine of an imported log is the smallest that it fits on.
+        folder: the folder for the workload and the platform of an imported log.
+
+    Raises:
+        InputError: the log cannot be read.
+        OSError: a file cannot be read or written.
+    """
+    if log != STANDARD_INPUT and not is_logged(log):
+        return ReadyLog(log, platform)
+    stem = os.path.join(folder, "log" if log == STANDARD_INPUT else os.path.basename(log).partition(".")[0])
+    workload = f"{stem}.workload.json"
+    with read_log(log) as jobs:
+        made = Import(jobs)
+        with whole(workload) as file:
+            made.write(file, "workload")
+        if not platform:
+            platform = f"{stem}.machine.xml"
+            with whole(platform) as file:
+                file.write(made.platform_text(platform).encode())
+        notes = [*jobs.left_out, *made.left_out]
+    rows = [f"{each.count:,} rows were left out: {each.reason}" for each in notes if each.is_row]
+    values = [f"{each.count:,} jobs were taken without a value: {each.reason}" for each in notes if not each.is_row]
+    return ReadyLog(workload, platform, (*rows, *values))
+
+
+# Machines with more or fewer hosts of the same kinds, for jobs that the network does not slow down.
+
+
+def resized(platform: Platform, count: int) -> Platform:
+    """A platform with another number of computation hosts, of the same kinds in the same shares. It has no network.
+
+    Hosts of a kind have the same speeds, cores and properties. Of fewer hosts, the first ones of each kind stay. More
+    hosts come after the others, and are called `added0`, `added1`... Each is like a host of the machine, and has its
+    name as the property `like`: Slurm, whose slurm.conf does not name the new host, has it where it has the other one.
+
+    Args:
+        platform: the platform.
+        count: the number of its computation hosts.
+
+    Raises:
+        InputError: the platform has no computation hosts.
+
+    >>> from batprotocol.workloads import described_platform
+    >>> found = resized(described_platform("n[0-5] cores=4; g[0-2] cores=8"), 6)
+    >>> [(host.name, host.cores) for host in found.hosts]
+    [('n0', 4), ('n1', 4), ('n2', 4), ('n3', 4), ('g0', 8), ('g1', 8)]
+    """
+    kinds: dict[Any, list[Host]] = {}
+    hosts = [(host, _kind(host)) for host in platform.computation_hosts]
+    for host, kind in hosts:
+        kinds.setdefault(kind, []).append(host)
+    if not kinds:
+        raise InputError("the platform has no computation hosts", file=platform.filename)
+    missing = dict(zip(kinds, _shares([len(each) for each in kinds.values()], count), strict=True))
+    kept: list[Host] = []
+    for host, kind in hosts:
+        if missing[kind]:
+            missing[kind] -= 1
+            kept.append(host)
+    names = {host.name for host in (platform.master, *platform.hosts)}
+    for kind, found in kinds.items():
+        for number in range(missing[kind]):
+            like = found[number * len(found) // missing[kind] if missing[kind] < len(found) else number % len(found)]
+            names.add(name := _free_name(names, len(kept)))
+            own = tuple(each for each in like.properties if each[0] != LIKE)
+            kept.append(msgspec.structs.replace(like, name=name, properties=(*own, (LIKE, like.name))))
+    zone = ClusterZone("cluster")
+    members = {name: zone.add(name) for name in (platform.master.name, *(host.name for host in kept))}
+    numbered = [msgspec.structs.replace(host, id=place) for place, host in enumerate(kept)]
+    return Platform(numbered, msgspec.structs.replace(platform.master, properties=()), members)
+
+
+def _kind(host: Host) -> Any:
+    """All that a host is, without its name."""
+    return msgspec.json.encode(msgspec.structs.replace(host, id=0, name=""))
+
+
+def _shares(sizes: Sequence[int], count: int) -> list[int]:
+    """A number split in the ratio of these sizes: by the largest remainders."""
+    exact = [size * count / sum(sizes) for size in sizes]
+    found = [math.floor(each) for each in exact]
+    order = sorted(range(len(sizes)), key=lambda place: found[place] - exact[place])
+    for place in order[: count - sum(found)]:
+        found[place] += 1
+    return found
+
+
+def _free_name(names: set[str], number: int) -> str:
+    name = f"added{number}"
+    while name in names:
+        number += 1
+        name = f"added{number}"
+    return name
+
 
 RECORDED: Final = "recorded"
 """The policy that starts jobs when and where the log did."""
@@ -280,3 +427,42 @@ def _plain(value: float) -> int | float:
 def _with(value: Any, values: Sequence[Any]) -> list[Any]:
     """These values, each once, with the value of the log itself as the first one."""
     return list(dict.fromkeys([value, *values]))
+
+
+# A study as the text of a TOML file, which `batproto study run` runs with the same numbers.
+
+
+_WIDTH: Final = 120
+
+
+def study_toml(keys: Mapping[str, Any], comments: Iterable[str] = ()) -> str:
+    """The text of a study.
+
+    Args:
+        keys: the keys of the study: texts, numbers, truth values, tables of these, and lists.
+        comments: sentences before the first key.
+
+    >>> print(study_toml({"scheduler": ["fcfs", {"scheduler": "easy", "only": {"seed": 1}}], "energy": True}), end="")
+    scheduler = ["fcfs", { scheduler = "easy", only = { seed = 1 } }]
+    energy = true
+    """
+    lines = [f"# {' '.join(each.split())}" for each in comments]
+    for key, value in keys.items():
+        line = f"{key} = {_value(value)}"
+        if len(line) > _WIDTH and isinstance(value, list | tuple):
+            lines += [f"{key} = [", *(f"    {_value(each)}," for each in value), "]"]
+        else:
+            lines.append(line)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(int(value)) if value == int(value) else repr(value)
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key} = {_value(each)}' for key, each in value.items())} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

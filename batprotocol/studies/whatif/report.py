@@ -1,32 +1,112 @@
-"""The report of a what-if study: one page of HTML without scripts, which needs no other files and no network.
-
-Its markup and style are in the folder `page/`. All names from the log are escaped, and a policy in the page forbids all
-requests and scripts. The numbers of tables are the texts of `Table`, as `batproto study table` prints them.
-"""
+"""The report of a what-if study: one page of HTML without scripts, which needs no network."""
 
 from __future__ import annotations
 
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Final
 
-from batprotocol.studies.comparing.digits import cell_decimals, number, signed
+from batprotocol._util.grids import cell_decimals, number, signed
 from batprotocol.studies.comparing.tables import UNKNOWABLE, Cell, Table
-from batprotocol.studies.whatif.answers import Answer
-from batprotocol.studies.whatif.assumptions import assumptions_of
+from batprotocol.studies.whatif.answers import Answer, assumptions_of
 from batprotocol.studies.whatif.batches import metric_of
-from batprotocol.studies.whatif.conclusions import Argument
-from batprotocol.studies.whatif.figures import Span, bar, forest, span_of, strip
-from batprotocol.studies.whatif.groups import KINDS, Change
-from batprotocol.studies.whatif.windows import span_text
+from batprotocol.studies.whatif.conclusions import KINDS, Argument, Change
+from batprotocol.studies.whatif.question import span_text
 
-__all__ = ["page"]
+__all__ = [
+    "Scale",
+    "bar",
+    "forest",
+    "page",
+    "scale_of",
+    "strip",
+]
+
+
+# Small figures inside tables, as SVG: means with their intervals, and bars. They scale with the page.
+
+
+Scale = tuple[float, float]
+"""The lowest and the highest value of a figure."""
+_MARGIN: Final = 0.04
+
+
+def scale_of(values: Iterable[float | None], *, zero: bool = True) -> Scale:
+    """The range that figures of these values share, with a margin. It contains 0 unless `zero` is false.
+
+    >>> scale_of([1.0, 3.0, None])
+    (-0.12, 3.12)
+    """
+    known = [value for value in values if value is not None]
+    low, high = (
+        min([*known, *([0.0] if zero else [])], default=0.0),
+        max([*known, *([0.0] if zero else [])], default=0.0),
+    )
+    if low == high:
+        return low - 1.0, high + 1.0
+    margin = _MARGIN * (high - low)
+    return low - margin, high + margin
+
+
+def forest(mean: float, low: float | None, high: float | None, span: Scale, look: str = "") -> str:
+    """A mean as a dot, its interval as a line, and 0 as a thin line.
+
+    Args:
+        mean: the mean.
+        low: the lower end of its interval; None if there is none.
+        high: the upper end.
+        span: the range of the figure.
+        look: a class for the colour: `good`, `bad` or "".
+    """
+    line = "" if low is None or high is None else _line("interval", _at(low, span), _at(high, span))
+    dot = f'<circle cx="{_at(mean, span)}" cy="50%" r="4"/>'
+    return f'<svg class="figure {look}" aria-hidden="true">{_zero(span)}{line}{dot}</svg>'
+
+
+def bar(value: float, span: Scale, limits: Sequence[float] = (), look: str = "") -> str:
+    """A bar from 0 to a value, with thin lines at some limits."""
+    begin, end = sorted((0.0, value))
+    left, right = (_place(each, span) for each in (begin, end))
+    lines = "".join(
+        f'<line class="limit" x1="{_at(each, span)}" x2="{_at(each, span)}" y1="0" y2="100%"/>' for each in limits
+    )
+    box = f'<rect x="{left:.2f}%" y="25%" width="{right - left:.2f}%" height="50%"/>'
+    return f'<svg class="figure {look}" aria-hidden="true">{box}{lines}</svg>'
+
+
+def strip(signs: str) -> str:
+    """Small marks side by side: the signs of a difference over time.
+
+    >>> strip("+-")
+    '<div class="strip"><span class="up">+</span><span>-</span></div>'
+    """
+    marks = (f'<span class="up">{each}</span>' if each == "+" else f"<span>{each}</span>" for each in signs)
+    return f'<div class="strip">{"".join(marks)}</div>'
+
+
+def _zero(span: Scale) -> str:
+    place = _at(0.0, span)
+    return f'<line class="zero" x1="{place}" x2="{place}" y1="0" y2="100%"/>'
+
+
+def _line(name: str, begin: str, end: str) -> str:
+    return f'<line class="{name}" x1="{begin}" x2="{end}" y1="50%" y2="50%"/>'
+
+
+def _at(value: float, span: Scale) -> str:
+    return f"{_place(value, span):.2f}%"
+
+
+def _place(value: float, span: Scale) -> float:
+    low, high = span
+    return 100 * (min(max(value, low), high) - low) / (high - low)
+
 
 _PLACE: Final = re.compile(r"@(POLICY|VERSION|TITLE|LEAD|STYLE|ERROR|ARGUMENTS|DIFFERENCES|MEANS|GROUPS|LOAD|BASIS)@")
 _HEADS: Final = "<th>alternative</th><th>difference and interval</th><th>figure</th>"
@@ -89,7 +169,7 @@ def _differences(answer: Answer) -> Iterator[str]:
     for place, head in enumerate(grid.header[1:]):
         cells = [row[place] for row in table.cells]
         shown = [cell for cell in cells if not cell.is_baseline]
-        span = span_of([end for cell in shown for end in (cell.mean, cell.low, cell.high)])
+        span = scale_of([end for cell in shown for end in (cell.mean, cell.low, cell.high)])
         rows = [
             _difference_row(
                 answer.titles[name],
@@ -107,7 +187,7 @@ def _differences(answer: Answer) -> Iterator[str]:
 
 
 def _difference_row(
-    title: str, name: str, cell: Cell, text: str, span: Span, look: str, argument: Argument | None
+    title: str, name: str, cell: Cell, text: str, span: Scale, look: str, argument: Argument | None
 ) -> str:
     kind = ' class="baseline"' if cell.is_baseline else ""
     figure = "" if cell.is_baseline or cell.mean is None else forest(cell.mean, cell.low, cell.high, span, look)
@@ -212,7 +292,7 @@ def _summary(changes: Sequence[Change]) -> str:
 
 
 def _group_table(changes: Sequence[Change]) -> str:
-    span = span_of([end for change in changes for end in change.waiting])
+    span = scale_of([end for change in changes for end in change.waiting])
     rows = [
         "<tr>"
         f'<th scope="row">{_text(_group_name(change))}</th>'

@@ -106,7 +106,7 @@ def where(
         return {}
     if endpoint is not None:
         raise ValueError("one program at an --endpoint cannot play several simulations at a time: give its command")
-    from batprotocol.studies.conforming import Tested
+    from batprotocol.studies.conformance import Tested
 
     in_python = len(command) == 1 and library is None and _is_scheduler(command[0])
     tested = Tested.of(command, library, command[0] if in_python else None)
@@ -175,7 +175,7 @@ def run(
 def _found(target: Target, where: dict[str, Any], output: Output, **options: Any) -> Report:
     if not where:
         return find(target, **options)
-    from batprotocol.studies.conforming import find_on
+    from batprotocol.studies.conformance import find_on
 
     try:
         return find_on(**where, **options, on_note=lambda note: output.remark(printable(target.name), note))

@@ -1,5 +1,5 @@
 """`batproto dump`, `convert`, `validate` and `check`: read recorded messages.
 
-`command` defines their parameters, and the module of the same name implements each command. `selection` selects events,
-and `tree` draws messages as readable trees.
+`command` defines their parameters. `check` also has `validate`. `selection` selects events, and `tree` draws messages
+as readable trees. `protocols` has the protocols that they read and judge, and `batsim5` the one of this library.
 """

@@ -1,4 +1,4 @@
-"""The parameters of `batproto dump`, `validate`, `convert` and `check`. A module of the same name implements each."""
+"""The parameters of `batproto dump`, `validate`, `convert` and `check`. The modules beside it do the work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from batprotocol.cli.parameters import (
 from batprotocol.cli.terminal.output import Output
 
 if TYPE_CHECKING:
-    from batprotocol.cli.protocols.reading import Spoken
+    from batprotocol.wire.commands.protocols import Spoken
 
 __all__ = ["check", "convert", "dump", "how_shown", "validate"]
 
@@ -39,12 +39,12 @@ def _spoken(schema: SchemaFile | None, size_prefixed: bool, output: Output) -> S
     """The protocol of a schema that the user named, and of messages that the user says are size-prefixed."""
     if schema is None and not size_prefixed:
         return None
-    from batprotocol.cli.protocols import batsim5
-    from batprotocol.cli.protocols.aged import aged
+    from batprotocol.wire.commands import batsim5
+    from batprotocol.wire.commands.batsim5 import by_schema
 
     spoken = batsim5.BATSIM_5
     if schema is not None:
-        spoken = aged(*schema)
+        spoken = by_schema(schema)
         for note in spoken.notes:
             output.remark(schema.name, note)
     return batsim5.size_prefixed(spoken) if size_prefixed else spoken
@@ -148,7 +148,7 @@ def validate(
     The command prints a line for each good file on standard output. For each bad message, it reports on standard error
     what is wrong and where. The exit status is 1 if there is a bad message.
     """
-    from batprotocol.wire.commands import validate as work
+    from batprotocol.wire.commands import check as work
 
     output = Output()
     work.validate(files, output, quiet=quiet, spoken=_spoken(schema, size_prefixed, output))

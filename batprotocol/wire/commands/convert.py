@@ -11,12 +11,11 @@ from typing import Final
 import click
 
 from batprotocol._util.files import reason_of, whole
-from batprotocol.cli.protocols.reading import Reading, Spoken
-from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import DecodeError, InputError
 from batprotocol.recordings.names import place_of
 from batprotocol.recordings.sources import RECORDINGS, is_recording, single
+from batprotocol.wire.commands.protocols import Reading, Spoken, read
 
 __all__ = ["convert"]
 

@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from batprotocol.cli.protocols.reading import Reading, Spoken
-from batprotocol.cli.protocols.table import read
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import UNICODE, Piece, number_of, printable
 from batprotocol.errors import EncodeError
 from batprotocol.recordings.names import DIRECTIONS, place_of
 from batprotocol.recordings.sources import Found, messages
 from batprotocol.wire import json
+from batprotocol.wire.commands.protocols import Reading, Spoken, read
 from batprotocol.wire.commands.selection import Selection
 from batprotocol.wire.commands.tree import Node, Trees, draw
 

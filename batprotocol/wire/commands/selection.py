@@ -62,7 +62,7 @@ def _old_name(name: str) -> str | None:
 
 def _fast_name(lower: str) -> str | None:
     """The message of FaST of this name, such as `StartVM` or `startvm`, or None."""
-    from batprotocol.fast.messages import MESSAGES
+    from batprotocol.fast.topics import MESSAGES
 
     return next((name for name in MESSAGES if name.lower() == lower), None)
 

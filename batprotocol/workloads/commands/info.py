@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from batprotocol._util.distributions import Distribution
+from batprotocol._util.grids import Entry, Grid
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
-from batprotocol.results.words import duration, percent, ratio
+from batprotocol.results.text import duration, percent, ratio
 from batprotocol.simulator import WEEK, WorkloadInfo, WorkloadShare, named_workload, with_recordings, workload_info
 from batprotocol.sites.logs.imports import Import
 from batprotocol.sites.logs.opening import is_logged, read_log
-from batprotocol.studies.comparing.formats import Entry, Grid
 
 __all__ = ["show"]
 

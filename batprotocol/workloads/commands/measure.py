@@ -7,12 +7,12 @@ import os
 
 import msgspec
 
+from batprotocol._util.grids import Entry, Grid
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
 from batprotocol.errors import InputError
 from batprotocol.simulator import WORKFLOW_METRICS, read_jobs, read_workload, workflow_results
-from batprotocol.studies.comparing.formats import Entry, Grid
 
 __all__ = ["show"]
 

@@ -8,7 +8,7 @@ from batprotocol._util.tables import LeftOut
 from batprotocol.cli.terminal.left_out import report_left_out
 from batprotocol.cli.terminal.output import Output
 from batprotocol.errors import InputError
-from batprotocol.results.words import duration
+from batprotocol.results.text import duration
 from batprotocol.workloads.commands.events import write_events
 from batprotocol.workloads.electricity import CARBON, PRICE, Trace
 from batprotocol.workloads.electricity.tables import trace_named

@@ -12,7 +12,7 @@ from batprotocol._schema.description import SCHEMA
 from batprotocol import model
 from batprotocol.builder import fields as checks
 from batprotocol.builder.fields import asked
-from batprotocol.schemas.commands.told import meanings
+from batprotocol.schemas.commands.definitions import meanings
 from batprotocol.wire.binding import RANGES, wrapped
 from batprotocol.wire.reflection import Field, Type
 from handbook.events import ages, python

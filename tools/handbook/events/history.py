@@ -15,7 +15,7 @@ from batprotocol.legacy.json.events import VERSIONS, EventVersions, Notify, Vers
 from batprotocol.legacy.text import runtime as text_runtime
 from batprotocol.legacy.text.wire import BY_VALUE, Stamp
 from batprotocol.legacy.translate import ToOldScheduler, old_batsim, old_scheduler
-from batprotocol.schemas.commands.told import meanings
+from batprotocol.schemas.commands.definitions import meanings
 from handbook.events import ages
 from handbook.events.examples import of_event
 from handbook.events.layout import rows

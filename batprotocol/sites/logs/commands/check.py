@@ -8,15 +8,15 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from batprotocol._util.grids import Entry, Grid
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of, printable
-from batprotocol.results.words import duration, percent
+from batprotocol.results.text import duration, percent
 from batprotocol.sites.logs.checking import CopyCheck, Explanation, Waits
+from batprotocol.sites.logs.commands.copies import explanations, simulated_copy
 from batprotocol.sites.logs.imports import Import
 from batprotocol.sites.logs.windows import HostWindow, windows_json
-from batprotocol.studies.comparing.formats import Entry, Grid
-from batprotocol.studies.copies import explanations, simulated_copy
 from batprotocol.workloads.requests import folded_names
 
 __all__ = ["Checked", "check_json", "checked_copy", "print_check"]

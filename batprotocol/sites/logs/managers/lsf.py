@@ -19,7 +19,7 @@ from batprotocol.sites.logs.lines import Source, opened
 from batprotocol.sites.logs.managers.making import Refused, Row, amount_of, moment_of, number_of
 from batprotocol.sites.logs.slurm.attempts import Held
 from batprotocol.sites.logs.slurm.ids import Repeated
-from batprotocol.sites.slurm.amounts import MOST_DIGITS
+from batprotocol.sites.slurm.texts import MOST_DIGITS
 
 __all__ = ["read_lsf"]
 

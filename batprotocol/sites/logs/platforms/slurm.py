@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from batprotocol.errors import InputError, shown
 from batprotocol.sites.logs.platforms.hosts import SiteHost, checked
-from batprotocol.sites.slurm.amounts import NOTHING, gres, json_number, keyed
+from batprotocol.sites.slurm.texts import NOTHING, gres, json_number, keyed
 from batprotocol.workloads.requests.notation import parse_count
 
 __all__ = ["host_of_text", "hosts_of_json", "hosts_of_text"]

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from batprotocol.sites.logs.platforms.hosts import MOST_GRES, SiteHost, checked
-from batprotocol.sites.slurm.configuration import Node, machine_of
+from batprotocol.sites.slurm.configuration import NodeLine, machine_of
 
 __all__ = ["hosts_of_conf"]
 
@@ -37,7 +37,7 @@ def hosts_of_conf(text: str, *, file: str = "slurm.conf", folder: str | None = N
     return [msgspec.structs.replace(_host(node), partitions=tuple(partitions[node.name])) for node in nodes]
 
 
-def _host(node: Node) -> SiteHost:
+def _host(node: NodeLine) -> SiteHost:
     """A node as a host. The smallest memory, which Slurm assumes of nodes without one, is not known here."""
     memory = max(node.memory - node.memory_reserved, 0) if node.memory > 1 else 0
     return checked(

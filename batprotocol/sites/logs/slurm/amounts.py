@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from batprotocol.errors import InputError
 from batprotocol.sites.logs.slurm.times import NOTHING
-from batprotocol.sites.slurm.amounts import amount, tres
+from batprotocol.sites.slurm.texts import amount, tres
 from batprotocol.workloads.requests.notation import expanded_names, parse_memory
 
 __all__ = [

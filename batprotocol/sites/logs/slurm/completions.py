@@ -18,7 +18,7 @@ from batprotocol.sites.logs.slurm.attempts import Held
 from batprotocol.sites.logs.slurm.ids import Repeated
 from batprotocol.sites.logs.slurm.rows import Rows
 from batprotocol.sites.logs.slurm.times import NOTHING
-from batprotocol.sites.slurm.amounts import keyed
+from batprotocol.sites.slurm.texts import keyed
 
 __all__ = ["read_jobcomp"]
 

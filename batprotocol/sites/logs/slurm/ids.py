@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from batprotocol.errors import InputError
-from batprotocol.sites.slurm.amounts import MOST_DIGITS, job_id, task_numbers
+from batprotocol.sites.slurm.texts import MOST_DIGITS, job_id, task_numbers
 
 __all__ = ["Repeated", "array_of", "tasks_of"]
 

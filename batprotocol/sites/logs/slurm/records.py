@@ -22,7 +22,7 @@ from batprotocol.sites.logs.lines import Source, opened
 from batprotocol.sites.logs.slurm.attempts import Held
 from batprotocol.sites.logs.slurm.ids import Repeated
 from batprotocol.sites.logs.slurm.rows import Rows
-from batprotocol.sites.slurm.amounts import json_number
+from batprotocol.sites.slurm.texts import json_number
 
 __all__ = ["read_sacct_json"]
 

@@ -39,7 +39,7 @@ from batprotocol.sites.logs.slurm.times import (
     settled,
     walltime_of,
 )
-from batprotocol.sites.slurm.amounts import MOST_DIGITS, job_id
+from batprotocol.sites.slurm.texts import MOST_DIGITS, job_id
 
 __all__ = ["TWICE", "Rows"]
 

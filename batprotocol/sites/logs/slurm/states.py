@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from batprotocol.sites.logs.jobs import JobState
-from batprotocol.sites.slurm.amounts import SHORT_STATES
+from batprotocol.sites.slurm.texts import SHORT_STATES
 
 __all__ = ["LEFT_OUT", "NEVER_STARTED", "STATES", "WENT_ON", "state_of"]
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from batprotocol.sites.slurm import amounts
-from batprotocol.sites.slurm.amounts import elapsed
+from batprotocol.sites.slurm import texts as amounts
+from batprotocol.sites.slurm.texts import elapsed
 
 __all__ = [
     "NOTHING",

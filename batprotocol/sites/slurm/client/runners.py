@@ -15,9 +15,9 @@ from typing import Final, Protocol
 
 from batprotocol._util import children
 from batprotocol.errors import InputError, shown
-from batprotocol.sites.slurm.client.errors import SlurmAway, SlurmError, error_of
+from batprotocol.sites.slurm.client.values import SlurmAway, SlurmError, error_of
 
-__all__ = ["LocalRunner", "Runner", "SshRunner", "runner_of"]
+__all__ = ["CommandRunner", "LocalRunner", "SshRunner", "runner_of"]
 
 LONGEST: Final = 1 << 16
 """How many bytes of an error are read."""
@@ -28,7 +28,7 @@ _OF_JOBS: Final = ("SALLOC_", "SBATCH_", "SCANCEL_", "SINFO_", "SLURM_", "SLURMD
 _OF_SITES: Final = frozenset(("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS"))
 
 
-class Runner(Protocol):
+class CommandRunner(Protocol):
     """Runs commands on some machine.
 
     Attributes:
@@ -116,7 +116,7 @@ class SshRunner:
             return
 
 
-def runner_of(host: str, config: str = "", secrets: Collection[str] = ()) -> Runner:
+def runner_of(host: str, config: str = "", secrets: Collection[str] = ()) -> CommandRunner:
     """The runner for `ssh:HOST`, or for this machine if the host is "".
 
     Raises:

@@ -1,0 +1,105 @@
+"""Old names of modules: they are found for one version more, with a `DeprecationWarning`.
+
+The package starts this finder. Python asks it last, so it costs nothing where a module has its present name.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Final
+
+__all__ = ["MOVED", "find_old_names"]
+
+MOVED: Final = {
+    "advice": "conversation.advice",
+    "campaigns.running": "campaigns.loop",
+    "campaigns.simulation.workload": "campaigns.simulation.plan",
+    "capture": "recordings",
+    "capture.exporting": "recordings.exporting",
+    "capture.tapping": "recordings.tapping",
+    "capture.timeline": "recordings.timeline",
+    "capture.traffic": "recordings.traffic",
+    "engines": "_util.engines",
+    "history": "sites.logs",
+    "history.anonymous": "sites.logs.anonymous",
+    "history.checking": "sites.logs.checking",
+    "history.columns": "sites.logs.columns",
+    "history.formats": "sites.logs.formats",
+    "history.host_events": "sites.logs.host_events",
+    "history.opening": "sites.logs.opening",
+    "history.platforms": "sites.logs.platforms",
+    "history.surveys": "sites.logs.surveys",
+    "history.tables": "sites.logs.tables",
+    "history.windows": "sites.logs.windows",
+    "history.workloads": "sites.logs.workloads",
+    "hosts": "model.free_hosts",
+    "mcp": "cli.mcp_server",
+    "mcp.server": "cli.mcp_server.server",
+    "outages": "workloads.host_events",
+    "policies.orders.fair_share": "policies.fair_share",
+    "power": "workloads.electricity",
+    "recording": "edc.recording",
+    "reflection": "wire.reflection",
+    "requests": "workloads.requests",
+    "rules": "_util.rules",
+    "simulator.inputs": "workloads",
+    "simulator.inputs.outages": "workloads.host_events",
+    "simulator.results": "results",
+    "slurm": "sites.slurm",
+    "slurm.accounting": "sites.slurm.accounting",
+    "slurm.client": "sites.slurm.client",
+    "slurm.configuration": "sites.slurm.configuration",
+    "testing.strategies.fast": "fast.strategies",
+}
+"""The present place of each documented module of version 0.2 that has another one; both below `batprotocol`."""
+
+_PACKAGE: Final = f"{__name__.split('.')[0]}."
+
+
+class _OldName(Loader):
+    """Makes a module that has the names of another one."""
+
+    def __init__(self, new: str) -> None:
+        self._new = new
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let Python make an empty module: the other one keeps its own name."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Let the module look up its names in the other one."""
+        new = import_module(self._new)
+
+        def find(name: str) -> Any:
+            return getattr(new, name)
+
+        names = getattr(new, "__all__", [name for name in vars(new) if not name.startswith("_")])
+        module.__dict__.update(__getattr__=find, __all__=names, __doc__=new.__doc__)
+
+
+class _Finder(MetaPathFinder):
+    """Finds modules by their old names."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The module that an old name means, with a warning at the line that imports it."""
+        if not fullname.startswith(_PACKAGE):
+            return None
+        new = MOVED.get(fullname.removeprefix(_PACKAGE))
+        if new is None:
+            return None
+        new = _PACKAGE + new
+        warnings.warn(f"{fullname} is deprecated: use {new} instead", DeprecationWarning, stacklevel=2)
+        return ModuleSpec(fullname, _OldName(new), is_package=True)
+
+
+def find_old_names() -> None:
+    """Let Python find the modules of MOVED by their old names."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.append(_Finder())

@@ -1,1 +1,0 @@
-"""Nodes to test schedulers with: they answer as the real programs do, and no machine is started anywhere."""

@@ -1,0 +1,483 @@
+"""The contents of a slurm.conf, as values with Slurm's own defaults, those of version 22.05.
+
+Times are seconds; an infinite one is unlimited, or never comes. Memory is in mebibytes, as in Slurm. None stands for a
+value that is not set.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+__all__ = [
+    "MISSED",
+    "PARTS",
+    "JobParameters",
+    "NodeLine",
+    "NotFollowed",
+    "PartitionLine",
+    "PreemptionParameters",
+    "PriorityParameters",
+    "SchedulerParameters",
+    "SelectParameters",
+    "SlurmConfiguration",
+    "SwitchLine",
+    "missed_by",
+]
+
+
+class _Value(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the configuration."""
+
+
+class NodeLine(_Value, frozen=True, kw_only=True):
+    """A node.
+
+    Attributes:
+        name: its name.
+        cpus: its CPUs, as Slurm counts them: threads, unless the file says another number (CPUs).
+        boards: its boards.
+        sockets: its sockets, of all boards together.
+        cores_per_socket: the cores of a socket.
+        threads_per_core: the threads of a core.
+        memory: its memory in MiB (RealMemory).
+        memory_reserved: the memory that the system keeps, in MiB (MemSpecLimit).
+        cores_reserved: the cores that the system keeps (CoreSpecCount).
+        disk: its temporary disk in MiB (TmpDisk).
+        gres: its generic resources, `("gpu:a100", 4)`.
+        features: its features.
+        weight: nodes with smaller weights are allocated first.
+        state: its first state, in capital letters: UNKNOWN (it works), DOWN, DRAIN, FAIL, FAILING, FUTURE or CLOUD.
+        record: the place of its line among those that name nodes, from 0.
+    """
+
+    name: str
+    cpus: int = 1
+    boards: int = 1
+    sockets: int = 1
+    cores_per_socket: int = 1
+    threads_per_core: int = 1
+    memory: int = 1
+    memory_reserved: int = 0
+    cores_reserved: int = 0
+    disk: int = 0
+    gres: tuple[tuple[str, int], ...] = ()
+    features: tuple[str, ...] = ()
+    weight: int = 1
+    state: str = "UNKNOWN"
+    record: int = 0
+
+
+class PartitionLine(_Value, frozen=True, kw_only=True):
+    """A partition.
+
+    Attributes:
+        name: its name.
+        nodes: the names of its nodes, in the order of the configuration.
+        default: whether jobs that name no partition run here (Default).
+        state: UP, DOWN (jobs wait), DRAIN (no new jobs) or INACTIVE (neither).
+        max_time: the longest time limit in seconds, in whole minutes (MaxTime).
+        default_time: the time limit of jobs without one, in seconds; None: `max_time` (DefaultTime).
+        min_nodes: the fewest nodes of a job (MinNodes).
+        max_nodes: the most nodes of a job (MaxNodes).
+        over_time_limit: the time in seconds after the limit when a job is killed; None: that of the cluster.
+        priority_tier: partitions of a higher tier come first, and may preempt (PriorityTier).
+        priority_job_factor: the factor of the priority of its jobs (PriorityJobFactor).
+        preempt_mode: the fate of its jobs that are preempted: `off`, `cancel`, `requeue`, `suspend` or `gang`; None:
+            that of the cluster (PreemptMode).
+        grace_time: seconds between a preemption and the kill (GraceTime).
+        over_subscribe: whether jobs share resources: `no`, `yes`, `force` or `exclusive` (OverSubscribe).
+        over_subscribe_jobs: how many jobs share a resource at most, for `yes` and `force`.
+        least_loaded: whether the least loaded nodes are allocated first (LLN).
+        max_cpus_per_node: the most CPUs of a node that all jobs of the partition may have (MaxCPUsPerNode).
+        cpus_per_gpu: the CPUs for each GPU of jobs that ask for none (DefCpuPerGPU).
+        memory_per_cpu: the memory for each CPU of jobs that ask for none, in MiB (DefMemPerCPU).
+        memory_per_gpu: the same for each GPU (DefMemPerGPU).
+        memory_per_node: the same for each node (DefMemPerNode).
+        max_memory_per_cpu: the most memory for each CPU, in MiB (MaxMemPerCPU).
+        max_memory_per_node: the most memory of each node, in MiB (MaxMemPerNode).
+        allow_accounts: the accounts that may use it; None: all (AllowAccounts).
+        deny_accounts: the accounts that may not use it (DenyAccounts); without effect beside `allow_accounts`.
+        allow_groups: the groups that may use it; None: all (AllowGroups).
+        allow_qos: the qualities of service that may use it; None: all (AllowQos).
+        deny_qos: the qualities of service that may not use it (DenyQos); without effect beside `allow_qos`.
+        qos: the quality of service that limits its jobs; None: none (QOS).
+        alternate: the partition that jobs use instead while it is DRAIN or INACTIVE (Alternate).
+        needs_reservation: whether jobs must name a reservation (ReqResv).
+        root_only: whether only root may use it (RootOnly).
+        exclusive_user: whether jobs of two users share no node (ExclusiveUser).
+        select: the parameters of the selection of nodes, instead of those of the cluster (SelectTypeParameters).
+        billing_weights: the weights of resources by which usage is charged; None: CPUs (TRESBillingWeights).
+    """
+
+    name: str
+    nodes: tuple[str, ...] = ()
+    default: bool = False
+    state: str = "UP"
+    max_time: float = math.inf
+    default_time: float | None = None
+    min_nodes: int = 0
+    max_nodes: int | None = None
+    over_time_limit: float | None = None
+    priority_tier: int = 1
+    priority_job_factor: int = 1
+    preempt_mode: str | None = None
+    grace_time: float = 0.0
+    over_subscribe: str = "no"
+    over_subscribe_jobs: int = 1
+    least_loaded: bool = False
+    max_cpus_per_node: int | None = None
+    cpus_per_gpu: int | None = None
+    memory_per_cpu: int | None = None
+    memory_per_gpu: int | None = None
+    memory_per_node: int | None = None
+    max_memory_per_cpu: int | None = None
+    max_memory_per_node: int | None = None
+    allow_accounts: tuple[str, ...] | None = None
+    deny_accounts: tuple[str, ...] = ()
+    allow_groups: tuple[str, ...] | None = None
+    allow_qos: tuple[str, ...] | None = None
+    deny_qos: tuple[str, ...] = ()
+    qos: str | None = None
+    alternate: str | None = None
+    needs_reservation: bool = False
+    root_only: bool = False
+    exclusive_user: bool = False
+    select: SelectParameters | None = None
+    billing_weights: Mapping[str, float] | None = None
+
+
+class SelectParameters(_Value, frozen=True, kw_only=True):
+    """How nodes are selected (SelectType and SelectTypeParameters).
+
+    Attributes:
+        plugin: `linear`, `cons_res` or `cons_tres`.
+        unit: what jobs are allocated: `node`, `cpu`, `core` or `socket`.
+        counts_memory: whether memory is allocated, too.
+        least_loaded: whether the least loaded nodes come first (CR_LLN).
+        one_task_per_core: whether a task has a core, not a thread (CR_ONE_TASK_PER_CORE).
+        pack_nodes: whether tasks are packed on the nodes of a job (CR_Pack_Nodes).
+        block_cores: whether cores are allocated socket by socket (CR_CORE_DEFAULT_DIST_BLOCK).
+    """
+
+    plugin: str = "linear"
+    unit: str = "node"
+    counts_memory: bool = False
+    least_loaded: bool = False
+    one_task_per_core: bool = False
+    pack_nodes: bool = False
+    block_cores: bool = False
+
+
+class PriorityParameters(_Value, frozen=True, kw_only=True):
+    """The priorities of jobs (PriorityType and the parameters whose names begin with Priority).
+
+    Attributes:
+        plugin: `basic` or `multifactor`.
+        weight_age: the weight of the age (PriorityWeightAge).
+        weight_assoc: the weight of the priority of the association (PriorityWeightAssoc).
+        weight_fairshare: the weight of the fair share (PriorityWeightFairshare).
+        weight_job_size: the weight of the size (PriorityWeightJobSize).
+        weight_partition: the weight of the partition (PriorityWeightPartition).
+        weight_qos: the weight of the quality of service (PriorityWeightQOS).
+        weight_tres: the weights of resources, by name (PriorityWeightTRES).
+        max_age: the age in seconds that has the largest factor (PriorityMaxAge).
+        calc_period: the seconds between two calculations (PriorityCalcPeriod).
+        half_life: the seconds after which usage counts half; 0: always the same (PriorityDecayHalfLife).
+        reset: when usage is set to 0: none, now, daily, weekly, monthly, quarterly or yearly
+            (PriorityUsageResetPeriod).
+        favor_small: whether small jobs have the larger size factor (PriorityFavorSmall).
+        dampening: larger values make usage count less in classic fair share (FairShareDampeningFactor).
+        accrue_always: whether jobs age while they cannot start (PriorityFlags, as the following).
+        calculate_running: whether running jobs have priorities, too.
+        depth_oblivious: whether the depth of an association does not count.
+        fair_tree: whether fair share is the rank in the tree, else it is classic.
+        increase_only: whether a priority never falls.
+        max_tres: whether usage is charged by the largest product of amount and weight on a node, instead of the sum.
+        normal_assoc: whether the association's priority is divided by the largest one.
+        normal_part: whether the partition's factor is divided by the largest one.
+        normal_qos: whether the QOS's priority is divided by the largest one.
+        normal_tres: whether amounts of resources are divided by those of the partition.
+        small_relative_to_time: whether the size is divided by the time limit.
+    """
+
+    plugin: str = "basic"
+    weight_age: int = 0
+    weight_assoc: int = 0
+    weight_fairshare: int = 0
+    weight_job_size: int = 0
+    weight_partition: int = 0
+    weight_qos: int = 0
+    weight_tres: Mapping[str, float] = {}
+    max_age: float = 7 * 86400.0
+    calc_period: float = 300.0
+    half_life: float = 7 * 86400.0
+    reset: str = "none"
+    favor_small: bool = False
+    dampening: int = 1
+    accrue_always: bool = False
+    calculate_running: bool = False
+    depth_oblivious: bool = False
+    fair_tree: bool = True
+    increase_only: bool = False
+    max_tres: bool = False
+    normal_assoc: bool = True
+    normal_part: bool = True
+    normal_qos: bool = True
+    normal_tres: bool = True
+    small_relative_to_time: bool = False
+
+
+class SchedulerParameters(_Value, frozen=True, kw_only=True):
+    """The scheduler (SchedulerType), and the options of SchedulerParameters, with their names there.
+
+    Times are seconds, also those that Slurm counts in minutes or microseconds. An option that limits a number has None
+    for no limit.
+
+    Attributes:
+        plugin: `backfill` or `builtin`.
+    """
+
+    plugin: str = "backfill"
+    allow_zero_lic: bool = False
+    assoc_limit_stop: bool = False
+    batch_sched_delay: float = 3.0
+    bf_continue: bool = False
+    bf_interval: float = 30.0
+    bf_job_part_count_reserve: int | None = None
+    bf_licenses: bool = False
+    bf_max_job_array_resv: int = 20
+    bf_max_job_assoc: int | None = None
+    bf_max_job_part: int | None = None
+    bf_max_job_start: int | None = None
+    bf_max_job_test: int = 500
+    bf_max_job_user: int | None = None
+    bf_max_job_user_part: int | None = None
+    bf_max_time: float | None = None
+    bf_min_age_reserve: float = 0.0
+    bf_min_prio_reserve: int = 0
+    bf_node_space_size: int | None = None
+    bf_one_resv_per_job: bool = False
+    bf_resolution: float = 60.0
+    bf_running_job_reserve: bool = False
+    bf_window: float = 1440 * 60.0
+    bf_window_linear: float = 0.0
+    bf_yield_interval: float = 2.0
+    bf_yield_sleep: float = 0.5
+    default_queue_depth: int = 100
+    defer: bool = False
+    max_array_tasks: int | None = None
+    max_rpc_cnt: int | None = None
+    max_sched_time: float = 2.0
+    max_switch_wait: float = 300.0
+    pack_serial_at_end: bool = False
+    partition_job_depth: int | None = None
+    preempt_reorder_count: int = 1
+    preempt_strict_order: bool = False
+    preempt_youngest_first: bool = False
+    reduce_completing_frag: bool = False
+    sched_interval: float = 60.0
+    sched_max_job_start: int | None = None
+    sched_min_interval: float = 2e-6
+
+
+class PreemptionParameters(_Value, frozen=True, kw_only=True):
+    """Preemption (PreemptType and PreemptMode).
+
+    Attributes:
+        plugin: `none`, `partition_prio` or `qos`.
+        mode: the fate of jobs that are preempted: `off`, `cancel`, `requeue` or `suspend`.
+        gang: whether jobs take turns on the same resources.
+        within: whether jobs of the same quality of service preempt each other.
+        exempt_time: the seconds that each job may run before it is preempted (PreemptExemptTime).
+    """
+
+    plugin: str = "none"
+    mode: str = "off"
+    gang: bool = False
+    within: bool = False
+    exempt_time: float = 0.0
+
+
+class JobParameters(_Value, frozen=True, kw_only=True):
+    """The parameters about the lives of jobs, and what may be submitted.
+
+    Attributes:
+        over_time_limit: the seconds after its time limit when a job is killed (OverTimeLimit).
+        kill_wait: the seconds between SIGTERM and SIGKILL (KillWait).
+        complete_wait: the seconds during which a job that is completing keeps others from starting (CompleteWait).
+        requeue: whether jobs run again after a failure or a preemption, unless they say otherwise (JobRequeue).
+        reservation_overrun: the seconds that a job may run after the end of its reservation (ResvOverRun).
+        kill_invalid_depend: whether jobs are cancelled whose dependency can never hold (DependencyParameters).
+        return_to_service: which nodes that are down work again when they register: 0 none, 1 those that did not
+            respond, 2 all (ReturnToService).
+        enforce_limits: whether a job beyond a partition's limits is refused: `no` (it waits), `any` or `all` of the
+            partitions that it names (EnforcePartLimits).
+        max_count: the most jobs that Slurm keeps (MaxJobCount).
+        min_age: the seconds for which Slurm keeps a job that has ended (MinJobAge).
+        max_array_size: one more than the largest index of an array (MaxArraySize).
+        memory_per_cpu: the memory for each CPU of jobs that ask for none, in MiB (DefMemPerCPU).
+        memory_per_gpu: the same for each GPU (DefMemPerGPU).
+        memory_per_node: the same for each node (DefMemPerNode).
+        cpus_per_gpu: the CPUs for each GPU of jobs that ask for none (DefCpuPerGPU).
+        max_memory_per_cpu: the most memory for each CPU, in MiB (MaxMemPerCPU).
+        max_memory_per_node: the most memory of each node, in MiB (MaxMemPerNode).
+        enforce: what accounting enforces: `associations`, `limits`, `qos`, `safe`... (AccountingStorageEnforce).
+        has_database: whether there is a slurmdbd (AccountingStorageType). Without it, ages stay 0.
+        first_id: the number of the first job (FirstJobId).
+    """
+
+    over_time_limit: float = 0.0
+    kill_wait: float = 30.0
+    complete_wait: float = 0.0
+    requeue: bool = True
+    reservation_overrun: float = 0.0
+    kill_invalid_depend: bool = False
+    return_to_service: int = 0
+    enforce_limits: str = "no"
+    max_count: int = 10_000
+    min_age: float = 300.0
+    max_array_size: int = 1001
+    memory_per_cpu: int | None = None
+    memory_per_gpu: int | None = None
+    memory_per_node: int | None = None
+    cpus_per_gpu: int | None = None
+    max_memory_per_cpu: int | None = None
+    max_memory_per_node: int | None = None
+    enforce: tuple[str, ...] = ()
+    has_database: bool = False
+    first_id: int = 1
+
+
+class SwitchLine(_Value, frozen=True, kw_only=True):
+    """A switch of topology.conf.
+
+    Attributes:
+        name: its name.
+        nodes: the nodes at it, by name.
+        switches: the switches below it, by name.
+    """
+
+    name: str
+    nodes: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()
+
+
+class NotFollowed(_Value, frozen=True, kw_only=True):
+    """A parameter that could decide something, and that the simulated scheduler does not follow.
+
+    Attributes:
+        file: the file.
+        line: the line in it.
+        name: the parameter, with an option of it after a slash: `SchedulerParameters/bf_busy_nodes`.
+        reason: why, as half a sentence.
+
+    >>> str(NotFollowed(file="slurm.conf", line=3, name="PowerPlugin", reason="is not followed"))
+    'slurm.conf:3: PowerPlugin is not followed'
+    """
+
+    file: str
+    line: int
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.name} {self.reason}"
+
+
+class SlurmConfiguration(_Value, frozen=True, kw_only=True):
+    """A slurm.conf.
+
+    Attributes:
+        cluster: the name of the cluster (ClusterName).
+        nodes: the nodes, in the order of the file, which is their order in Slurm.
+        partitions: the partitions, in the order of the file.
+        select: how nodes are selected.
+        priority: the priorities of jobs.
+        scheduler: the scheduler.
+        preemption: which jobs give way.
+        jobs: the lives of jobs.
+        licenses: the licences of the cluster, by name (Licenses).
+        gres_types: the kinds of generic resources (GresTypes).
+        topology: `none`, `tree`... (TopologyPlugin).
+        topology_optional: whether only jobs that ask for a number of switches are placed by the tree (TopologyParam).
+        switches: the switches, if topology.conf was read.
+        not_followed: the parameters that are not followed.
+    """
+
+    cluster: str = ""
+    nodes: tuple[NodeLine, ...] = ()
+    partitions: tuple[PartitionLine, ...] = ()
+    select: SelectParameters = SelectParameters()
+    priority: PriorityParameters = PriorityParameters()
+    scheduler: SchedulerParameters = SchedulerParameters()
+    preemption: PreemptionParameters = PreemptionParameters()
+    jobs: JobParameters = JobParameters()
+    licenses: Mapping[str, int] = {}
+    gres_types: tuple[str, ...] = ()
+    topology: str = "none"
+    topology_optional: bool = False
+    switches: tuple[SwitchLine, ...] = ()
+    not_followed: tuple[NotFollowed, ...] = ()
+
+
+# Fields that a file can set and that the simulated scheduler does not follow
+
+
+PARTS: Final[Mapping[str, type[msgspec.Struct]]] = {
+    "": SlurmConfiguration,
+    "select": SelectParameters,
+    "priority": PriorityParameters,
+    "scheduler": SchedulerParameters,
+    "preemption": PreemptionParameters,
+    "jobs": JobParameters,
+    "node": NodeLine,
+    "partition": PartitionLine,
+}
+"""The values that have the fields of each part."""
+
+_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "select": ("block_cores", "one_task_per_core", "pack_nodes"),
+    "scheduler": (
+        *("allow_zero_lic", "bf_licenses", "bf_running_job_reserve", "bf_window_linear", "defer", "max_array_tasks"),
+        *("preempt_reorder_count", "preempt_strict_order", "reduce_completing_frag"),
+    ),
+    "preemption": ("gang", "within"),
+    "jobs": (
+        *("complete_wait", "cpus_per_gpu", "max_array_size", "max_count"),
+        *("max_memory_per_cpu", "max_memory_per_node", "memory_per_gpu", "reservation_overrun"),
+    ),
+    "node": ("cores_reserved", "disk"),
+    "partition": (
+        *("alternate", "cpus_per_gpu"),
+        *("exclusive_user", "max_cpus_per_node", "max_memory_per_cpu", "max_memory_per_node", "memory_per_gpu"),
+    ),
+}
+MISSED: Final = frozenset(f"{part}.{name}".lstrip(".") for part, names in _FIELDS.items() for name in names)
+"""These fields."""
+
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    f"{part}.{field.name}".lstrip("."): field.default
+    for part, kind in PARTS.items()
+    for field in msgspec.structs.fields(kind)
+}
+
+
+def missed_by(name: str, fields: Mapping[str, Any]) -> Iterator[str]:
+    """The names of that which is not followed of a parameter: its own, or with the field where it sets several.
+
+    Args:
+        name: the name of the parameter.
+        fields: the fields that it sets, with their parts.
+
+    >>> list(missed_by("PreemptMode", {"preemption.mode": "suspend", "preemption.gang": True}))
+    ['PreemptMode/gang']
+    """
+    found = [field for field, value in fields.items() if field in MISSED and value != _DEFAULTS.get(field)]
+    if len(found) == len(fields):
+        yield from [name] if found else ()
+    else:
+        yield from (f"{name}/{field.rpartition('.')[2]}" for field in found)

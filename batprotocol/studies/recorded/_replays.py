@@ -1,0 +1,542 @@
+"""Recordings of a real Slurm, simulated: starts beside starts, and what differs."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from batprotocol.errors import InputError, shown
+from batprotocol.model import DelayProfile, FinalJobState
+from batprotocol.model.hosts import format_hosts, frozen_hosts
+from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
+from batprotocol.sites.slurm.texts import span
+from batprotocol.studies.comparing.schedules import Schedule
+from batprotocol.studies.recorded._phases import KILL, number_of, phases_of, submitted_of
+from batprotocol.studies.recorded.recordings import accounting_of_run, configuration_of_run, readable
+from batprotocol.workloads.host_events import HostEvent
+from batprotocol.workloads.host_events.events import HostChange
+from batprotocol.workloads.requests import expanded_names
+from batprotocol.workloads.requests.usage import rerun_id
+from batprotocol.workloads.workload import WorkloadProfile
+
+_RUN = 1.0
+"""The seconds that a run of a loop lasts at most."""
+_SILENCE = 5.0
+"""The seconds within which a node that is to be used again answers."""
+_REPLY = 0.01
+"""The seconds from the moment of a command to its end."""
+
+_MOST_TASKS: Final = 10_000
+
+
+class Start(NamedTuple):
+    """A start of a job."""
+
+    job: str
+    time: float
+    partition: str
+    nodes: str
+    by: str
+
+
+def starts_of(run: Mapping[str, Any]) -> list[Start]:
+    """The recorded starts."""
+    return [
+        Start(number_of(each["job"]), each["t"], each["partition"], each["nodes"], each["by"]) for each in run["starts"]
+    ]
+
+
+def _ends(run: Mapping[str, Any]) -> dict[str, float]:
+    found = {}
+    for time, text in run["log"]:
+        match = re.match(r"_job_complete: JobId=(\S+) (?:WEXITSTATUS|WTERMSIG)", text)
+        if match:
+            found[number_of(match[1])] = time
+    return found
+
+
+def _killed(run: Mapping[str, Any]) -> dict[str, float]:
+    """How long jobs ran before they were killed, at the longest."""
+    began: dict[str, float] = {}
+    longest: dict[str, float] = {}
+    events = [(start.time, 0, start.job) for start in starts_of(run)]
+    for time, text in run["log"]:
+        if match := KILL.match(text):
+            events.append((time, 1, number_of(match[1])))
+        match = re.match(r"_job_complete: JobId=(\S+) ", text)
+        if match:
+            events.append((time, 2, number_of(match[1])))
+    for time, kind, job in sorted(events):
+        if kind == 0:
+            began[job] = time
+        elif kind == 2:
+            began.pop(job, None)
+        elif job in began:
+            longest[job] = max(longest.get(job, 0.0), time - began.pop(job))
+    return longest
+
+
+def _loop_of(run: Mapping[str, Any], time: float) -> float:
+    """When the run of a loop began that starts a job at a time: in a simulation, it starts then."""
+    began = (each for each, text in run["log"] if "Running job scheduler" in text or "_backfill: beginning" in text)
+    return max((each for each in began if time - _RUN < each <= time), default=time)
+
+
+def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], float, int]]:
+    """The jobs: number, submission time, what they ask for, run time, exit code."""
+    last = {start.job: _loop_of(run, start.time) for start in starts_of(run)}
+    ends, submitted, killed = _ends(run), submitted_of(run), _killed(run)
+    for each in run["submissions"]:
+        if each["id"] < 0:
+            continue
+        asked = _asked(each["args"])
+        time = submitted.get(str(each["id"]), each["t_returned"])
+        tasks = asked.pop("array", None)
+        asked["user"] = each.get("user", "root")
+        numbers = [str(each["id"])] if tasks is None else [f"{each['id']}_{task}" for task in tasks[0]]
+        runs = each.get("runs") or [each["run"]] * len(numbers)
+        for place, (number, seconds) in enumerate(zip(numbers, runs, strict=True)):
+            runtime = seconds + 0.9
+            if number in ends and number in last and ends[number] > last[number]:
+                runtime = ends[number] - last[number]
+            runtime = max(runtime, killed.get(number, 0.0) + 0.3)
+            data = dict(asked)
+            data["slurm"] = {**asked.get("slurm", {}), "number": each["id"]}
+            if tasks is not None:
+                data["array"] = f"{number}%{tasks[1]}" if tasks[1] else number
+            yield number, time + place * 1e-6, data, max(runtime, 0.01), each.get("exit", 0)
+
+
+def _seconds(text: str) -> float:
+    """A time limit of sbatch."""
+    seconds = span(text)
+    if math.isinf(seconds):  # requests cannot have it
+        raise InputError(f"expected a finite time limit, got {shown(text)}")
+    return seconds
+
+
+_LONG = {
+    "-N": "nodes",
+    "-t": "time",
+    "-p": "partition",
+    "-d": "dependency",
+    "-n": "ntasks",
+    "-c": "cpus-per-task",
+    "-J": "job-name",
+    "-C": "constraint",
+    "-w": "nodelist",
+    "-x": "exclude",
+    "-H": "hold",
+    "-A": "account",
+    "-L": "licenses",
+}
+
+
+def _options(args: list[str]) -> Iterator[tuple[str, str]]:
+    words = list(args)
+    while words:
+        word = words.pop(0)
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            flags = ("exclusive", "no-requeue", "requeue", "hold", "contiguous", "overcommit")
+            yield name, value if equals or name in flags else words.pop(0)
+        else:
+            name, value = _LONG[word[:2]], word[2:]
+            yield name, value or ("" if name == "hold" else words.pop(0))
+
+
+def _asked(args: list[str]) -> dict[str, Any]:
+    """The request of a job, in the vocabulary of requests."""
+    data: dict[str, Any] = {}
+    slurm: dict[str, Any] = {"shares": True}
+    for name, value in _options(args):
+        if name == "nodes":
+            first, _, last = value.partition("-")
+            slurm["nodes"] = [int(first), int(last or first)]
+        elif name == "time":
+            slurm["time"] = _seconds(value)
+        elif name == "time-min":
+            slurm["time_min"] = _seconds(value)
+        elif name in ("partition", "dependency", "constraint", "account", "qos", "reservation"):
+            data[name] = value
+        elif name == "job-name":
+            data["name"] = value
+        elif name == "nice":
+            data["nice"] = int(value)
+        elif name == "begin":
+            data["begin"] = value
+        elif name in ("requeue", "no-requeue"):
+            data["requeue"] = name == "requeue"
+        elif name in ("exclusive", "contiguous"):
+            data[name] = True
+        elif name == "hold":
+            slurm["hold"] = True
+        elif name in ("nodelist", "exclude"):
+            slurm[name] = value
+        elif name in ("ntasks", "cpus-per-task", "ntasks-per-node", "gpus"):
+            key = {"ntasks": "tasks", "ntasks-per-node": "tasks_per_node"}.get(name, name.replace("-", "_"))
+            slurm[key] = int(value)
+        elif name in ("mem", "mem-per-cpu"):
+            mebibytes = int(value[:-1]) * 1024 if value.endswith("G") else int(value.rstrip("M"))
+            if name == "mem":
+                data["memory"] = f"{mebibytes}M"
+            else:
+                slurm["memory_per_cpu"] = mebibytes
+        elif name in ("gres", "licenses"):
+            data[name] = value
+        elif name == "gpus-per-node":
+            data["gres"] = f"gpu:{value}"
+        elif name == "gpus-per-task":
+            slurm["gpus_per_task"] = int(value)
+        elif name == "switches":
+            slurm["switches"] = value
+        elif name == "array":
+            ranges, _, most = value.partition("%")
+            data["array"] = _tasks(ranges), int(most or 0)
+    data["slurm"] = slurm
+    return data
+
+
+def _tasks(ranges: str) -> list[int]:
+    """The numbers of the tasks of an array."""
+    tasks: list[int] = []
+    for part in ranges.split(","):
+        low, _, high = part.partition("-")
+        first, last = int(low), int(high or low)
+        if not 0 <= last - first < _MOST_TASKS - len(tasks):
+            raise ValueError(f"expected an array of 1 to {_MOST_TASKS:,} tasks, got {shown(ranges)}")
+        tasks += range(first, last + 1)
+    return tasks
+
+
+def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[float, str]]:
+    """The external events: what happened to nodes, reservations, and what operators did."""
+    silent: dict[str, float] = {}  # nodes that are to be used again as soon as they answer
+    for time, text in run["log"]:
+        found = re.match(r"update_node: node (\S+) state set to (\S+)", text)
+        if found:
+            state = {"DOWN": "DOWN", "DRAINED": "DRAIN", "DRAINING": "DRAIN"}.get(found[2], "RESUME")
+            if found[2] == "IDLE" and _answer(run, found[1], time) < time + _SILENCE:
+                silent[found[1]] = time
+                yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} Reason=test"})
+            else:
+                yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} State={state}"})
+        found = re.match(r"node_did_resp: node (\S+) returned to|Node (\S+) now responding", text)
+        if found and (found[1] or time < silent.get(found[2], -math.inf) + _SILENCE):
+            yield time, HostEvent(frozen_hosts([names[found[1] or found[2]]]), HostChange.UP).to_data()
+        found = re.match(r"sched: Created reservation=(\S+) users=\S+ nodes=(?!\(null\))(\S+) ", text)
+        if found:
+            yield time, json.dumps({"slurm": _reserving(run, found[1], found[2])})
+    for each in run["events"]:
+        words = each["cmd"]
+        out = each["out"].lower()
+        is_window = words[:2] == ["scontrol", "create"] and not any("LICENSE_ONLY" in word for word in words)
+        has_failed = "error" in out or "denied" in out or "invalid" in out
+        if words[:2] == ["scontrol", "update"] and words[2].lower().startswith("node"):
+            if has_failed:  # it has the first loop run all the same
+                yield each["t_returned"] - _REPLY, json.dumps({"slurm": f"scontrol update {words[2]} Reason=test"})
+            continue
+        if is_window or has_failed:
+            continue
+        if words[0] in ("scancel", "scontrol"):
+            yield each["t_returned"] - _REPLY, json.dumps({"slurm": " ".join(words)})
+
+
+def _answer(run: Mapping[str, Any], node: str, time: float) -> float:
+    """When a node answers for the first time after a time."""
+    text = f"Node {node} now responding"
+    return next((later for later, each in run["log"] if later >= time and each == text), math.inf)
+
+
+def _reserving(run: Mapping[str, Any], name: str, nodes: str) -> str:
+    """The command that made a reservation, with the nodes that it got."""
+    for each in run["events"]:
+        if f"ReservationName={name}" in each["cmd"] and "create" in each["cmd"]:
+            return " ".join([*(word for word in each["cmd"] if not word.startswith("Node")), f"Nodes={nodes}"])
+    raise ValueError(f"expected a command that makes the reservation {name}, got none")
+
+
+def scheduler_of(run: Mapping[str, Any], **options: Any) -> SlurmScheduler:
+    """The policy for a recorded run."""
+    return SlurmScheduler(configuration_of_run(run), phases_of(run), accounting=accounting_of_run(run), **options)
+
+
+class Replay(NamedTuple):
+    """A recorded run, simulated.
+
+    Attributes:
+        starts: the starts, in the order of the decisions.
+        rows: the row of each job, also of its later lives, by its full id.
+        asked: what each job asked for, by its number.
+        nodes: the names of the nodes, in the order of their numbers.
+    """
+
+    starts: list[Start]
+    rows: dict[str, JobRow]
+    asked: dict[str, dict[str, Any]]
+    nodes: list[str]
+
+
+def replay(run: Mapping[str, Any], **options: Any) -> Replay:
+    """Simulate a recorded run: the same jobs and events, under the policy `slurm`.
+
+    Args:
+        run: the recording.
+        options: further arguments of `SlurmScheduler`.
+
+    Raises:
+        InputError: something in the recording cannot be read.
+    """
+    with readable(str(run.get("config", "recording"))):
+        scheduler = scheduler_of(run, **options)
+        nodes = scheduler.configuration.nodes
+        platform = described_platform([f"{node.name} cores={node.cpus}" for node in nodes])
+        profiles: dict[str, WorkloadProfile] = {}
+        jobs, asked = [], {}
+        for number, time, data, seconds, code in _jobs(run):
+            profiles[f"p{number}"] = WorkloadProfile(DelayProfile(seconds), return_code=code)
+            size = data["slurm"].get("nodes", [1])[0]
+            jobs.append(StaticJob(number, time, size, f"p{number}", extra_data=json.dumps(data)))
+            asked[number] = data
+        names = {node.name: place for place, node in enumerate(nodes)}
+        events = sorted(_events(run, names))
+    lists = [ExternalEventList.of(events, corrected=True)] if events else []
+    result = simulate(platform, Workload(jobs, profiles), scheduler, external_events=lists)
+    starts = [
+        Start(
+            each.job_id.rpartition("!")[2],
+            each.time,
+            each.partition,
+            ",".join(nodes[node].name for node in each.nodes),
+            each.by,
+        )
+        for each in scheduler.starts
+    ]
+    rows = {f"{row.workload_name}!{row.job_id}": row for row in result.jobs}
+    return Replay(starts, rows, asked, [node.name for node in nodes])
+
+
+def replayed(run: Mapping[str, Any], **options: Any) -> list[Start]:
+    """The starts of a recorded run, simulated; see `replay`."""
+    return replay(run, **options).starts
+
+
+def jobs_of(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any]]]:
+    """The jobs of a recorded run: number, submission time, and what they ask for."""
+    for number, time, data, _, _ in _jobs(run):
+        yield number, time, data
+
+
+# How far a replay of a recorded Slurm agrees with the recording: in times, in order, and in nodes.
+
+
+NEAR = 3.0
+"""Starts are near if they are at most so many seconds apart: the main loop runs every 3 s."""
+
+
+class Verdict(NamedTuple):
+    """How far a replay and its recording agree.
+
+    Attributes:
+        starts: the recorded starts.
+        near: those that are within `NEAR` seconds in the replay.
+        pairs: the pairs of successive starts of a partition.
+        ordered: those that have the same order in the replay.
+        placed: the starts on the same nodes.
+        misses: a line for each start that is not near, or on other nodes.
+    """
+
+    starts: int
+    near: int
+    pairs: int
+    ordered: int
+    placed: int
+    misses: list[str]
+
+    def sentence(self) -> str:
+        """The counts, for a line of a report."""
+        near, order = f"{self.near:,} of {self.starts:,}", f"{self.ordered:,} of {self.pairs:,}"
+        where = f"{self.placed:,} starts on the same nodes"
+        return f"{near} starts within {NEAR:g} s, {order} pairs in the same order, {where}"
+
+
+def judged(run: Mapping[str, Any], simulated: Sequence[Start]) -> Verdict:
+    """How far a replay agrees with its recording."""
+    real = starts_of(run)
+    lives: dict[str, list[tuple[int, Start]]] = {}
+    for place, start in enumerate(simulated):
+        lives.setdefault(start.job, []).append((place, start))
+    taken: dict[str, int] = {}
+    near = placed = 0
+    misses = []
+    partners: list[tuple[str, int] | None] = []
+    for start in real:
+        count = taken[start.job] = taken.get(start.job, 0) + 1
+        mine = lives.get(start.job, [])
+        partner = mine[count - 1] if count <= len(mine) else None
+        partners.append(None if partner is None else (start.partition, partner[0]))
+        if partner is None:
+            misses.append(f"{start.job}: starts at {start.time} by {start.by} on {start.nodes}, and never here")
+            continue
+        late = partner[1].time - start.time
+        is_near = abs(late) <= NEAR
+        near += is_near
+        same = set(expanded_names(start.nodes)) == set(partner[1].nodes.split(","))
+        placed += same
+        if not is_near or not same:
+            misses.append(
+                f"{start.job}: {start.time:.1f} {start.by} {start.nodes} | {partner[1].time:.1f} {partner[1].by} "
+                f"{partner[1].nodes if not same else '='} ({late:+.1f})"
+            )
+    pairs = ordered = 0
+    last: dict[str, int] = {}
+    for found in partners:
+        if found is not None:
+            partition, place = found
+            if partition in last:
+                pairs += 1
+                ordered += last[partition] < place
+            last[partition] = place
+    return Verdict(len(real), near, pairs, ordered, placed, misses)
+
+
+# The two schedules of a recorded Slurm: the recorded one, and that of its replay under the policy `slurm`.
+
+
+_STATES: Final = {
+    "COMPLETED": FinalJobState.COMPLETED_SUCCESSFULLY,
+    "FAILED": FinalJobState.COMPLETED_FAILED,
+    "TIMEOUT": FinalJobState.COMPLETED_WALLTIME_REACHED,
+}
+_NEAR: Final = 1.5
+"""Seconds between a start in the log and in the record of the end, which has whole seconds."""
+_ENDS: Final = re.compile(
+    r"Time limit exhausted for JobId=([0-9]{1,9}(?:_[0-9]{1,9})?)\b|"
+    r"_job_complete: JobId=([0-9]{1,9}(?:_[0-9]{1,9})?)(?:\([0-9]{1,9}\))? (WEXITSTATUS [0-9]{1,9}|WTERMSIG)"
+)
+"""The lines of the log that say how a job ends."""
+_WHOLE: Final = 1.0
+"""Limits count from the whole second of the start."""
+
+
+def recorded_schedule(run: Mapping[str, Any], name: str) -> Schedule:
+    """The schedule of a recorded run: each start is a job.
+
+    Args:
+        run: the recording.
+        name: its name in comparisons.
+
+    Raises:
+        InputError: something in the recording cannot be read.
+    """
+    with readable(name):
+        numbers = {node.name: place for place, node in enumerate(configuration_of_run(run).nodes)}
+        jobs = {number: (time, data) for number, time, data in jobs_of(run)}
+        over = max((time for time, _ in run["log"]), default=0.0)
+        rows, by, lives = [], dict[str, str](), Counter[str]()
+        for start, given in zip(starts_of(run), run["starts"], strict=True):
+            lives[start.job] += 1
+            time, data = jobs[start.job]
+            end, state = _end(run, given, over)
+            hosts = sorted(numbers[node] for node in expanded_names(start.nodes))
+            full = _name(start.job, lives[start.job])
+            by[full] = start.by
+            rows.append(
+                _row(
+                    full,
+                    data,
+                    submission_time=time,
+                    final_state=state,
+                    starting_time=start.time,
+                    execution_time=max(end - start.time, 0.0),
+                    allocated_resources=format_hosts(hosts),
+                )
+            )
+    if not rows:
+        raise InputError("no job of the recording started, so there is no schedule to compare", file=name)
+    asked = {f"w0!{number}": data for number, (_, data) in jobs.items()}
+    return Schedule(name=name, jobs=tuple(rows), hosts=len(numbers), is_logged=True, asked=asked, by=by)
+
+
+def replayed_schedule(replay: Replay, name: str) -> Schedule:
+    """The schedule of a replay, with its rows in the order of the starts.
+
+    Args:
+        replay: the replay.
+        name: its name in comparisons.
+    """
+    rows, by, lives = [], dict[str, str](), Counter[str]()
+    for start in replay.starts:
+        lives[start.job] += 1
+        full = _name(start.job, lives[start.job])
+        by[full] = start.by
+        row = replay.rows.get(full)
+        if row is not None:
+            rows.append(_limited(row, replay.asked[start.job]))
+    asked = {f"w0!{number}": data for number, data in replay.asked.items()}
+    return Schedule(name=name, jobs=tuple(rows), hosts=len(replay.nodes), asked=asked, by=by)
+
+
+def _name(job: str, life: int) -> str:
+    return f"w0!{job}" if life == 1 else rerun_id(f"w0!{job}", life - 1)
+
+
+def _row(full: str, data: Mapping[str, Any], **values: Any) -> JobRow:
+    workload, _, own = full.partition("!")
+    options = data["slurm"]
+    return JobRow(
+        job_id=own,
+        workload_name=workload,
+        profile=f"w0!p{own}",
+        requested_number_of_resources=options.get("nodes", [1])[0],
+        requested_time=_limit(options),
+        **values,
+    )
+
+
+def _limit(options: Mapping[str, Any]) -> float | None:
+    """The time limit in seconds. Slurm has whole minutes."""
+    return None if "time" not in options else float(-(-options["time"] // 60) * 60)
+
+
+def _limited(row: JobRow, data: Mapping[str, Any]) -> JobRow:
+    """A row with its time limit, and as one that reached it if it was killed then."""
+    limit, state = _limit(data["slurm"]), row.final_state
+    if state is FinalJobState.COMPLETED_KILLED and limit and (row.execution_time or 0.0) > limit - _WHOLE:
+        state = FinalJobState.COMPLETED_WALLTIME_REACHED
+    return msgspec.structs.replace(row, requested_time=limit, final_state=state)
+
+
+def _end(run: Mapping[str, Any], start: Mapping[str, Any], over: float) -> tuple[float, FinalJobState]:
+    """The end of a run of a job, and its state: those of its record, or else of the log.
+
+    A job that has neither ran until the end of the recording.
+    """
+    for record in _records(run, start):
+        return record["EndTime"], _STATES.get(record.get("JobState", ""), FinalJobState.COMPLETED_KILLED)
+    job = start["job"].partition("(")[0]
+    for time, text in run["log"]:
+        found = _ENDS.match(text) if time > start["t"] else None
+        if found and job in (found[1], found[2]):
+            if found[1]:
+                return time, FinalJobState.COMPLETED_WALLTIME_REACHED
+            is_good = found[3] == "WEXITSTATUS 0"
+            return time, FinalJobState.COMPLETED_SUCCESSFULLY if is_good else FinalJobState.COMPLETED_FAILED
+    return over, FinalJobState.COMPLETED_KILLED
+
+
+def _records(run: Mapping[str, Any], start: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    job, _, raw = start["job"].partition("(")
+    for record in run.get("jobcomp", ()):
+        times = record.get("StartTime"), record.get("EndTime")
+        if record.get("JobId") != (raw.rstrip(")") or job) or not all(isinstance(each, int | float) for each in times):
+            continue
+        if abs(times[0] - start["t"]) <= _NEAR:
+            yield record
