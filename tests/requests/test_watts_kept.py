@@ -24,7 +24,7 @@ from batprotocol.errors import SchedulerError
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, Policy
 from batprotocol.policies.caps import Cap
-from batprotocol.policies.jobs import Entry, SiteEntry
+from batprotocol.policies.jobs import SiteEntry
 from batprotocol.results.observers import Observer, PStateRow
 from batprotocol.simulator import Platform, StaticJob, Workload, described_platform, simulate
 from batprotocol.wire import binary
