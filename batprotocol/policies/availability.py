@@ -149,7 +149,7 @@ class KindFilter:
     Attributes:
         count: how many there are.
 
-    >>> kind_filter = Sieve()
+    >>> kind_filter = KindFilter()
     >>> kind_filter.add((1, 4)), kind_filter.add((1, 2))
     (1, 2)
     >>> kind_filter.passing((1, 3)), kind_filter.passing((1, 8)), kind_filter.passing((0, 8))

@@ -28,9 +28,9 @@ class FairShareNode:
         level_shares: the sum of the shares of its members.
         rate: how much usage is added in a second, for `decay`.
 
-    >>> root = Association("root")
-    >>> physics = Association("physics", 3.0, root)
-    >>> ada = Association("ada", 1.0, physics, is_user=True)
+    >>> root = FairShareNode("root")
+    >>> physics = FairShareNode("physics", 3.0, root)
+    >>> ada = FairShareNode("ada", 1.0, physics, is_user=True)
     >>> ada.normalized_shares, [each.name for each in root.walk()]
     (1.0, ['root', 'physics', 'ada'])
     """
@@ -102,7 +102,7 @@ def decay(associations: Iterable[FairShareNode], seconds: float, half_life: floa
         seconds: how much time passes, t.
         half_life: after how many seconds usage counts half, h (PriorityDecayHalfLife); 0: usage does not decay.
 
-    >>> ada = Association("ada", usage=8.0)
+    >>> ada = FairShareNode("ada", usage=8.0)
     >>> decay([ada], 20.0, 10.0)
     >>> ada.usage
     2.0
@@ -141,8 +141,8 @@ def classic_factors(root: FairShareNode, dampening: float = 1.0) -> dict[FairSha
         root: the root.
         dampening: d: larger values make usage count less (FairShareDampeningFactor).
 
-    >>> root = Association("root", usage=3.0)
-    >>> users = [Association(name, 1.0, root, is_user=True, usage=usage) for name, usage in (("a", 2.0), ("b", 1.0))]
+    >>> root = FairShareNode("root", usage=3.0)
+    >>> users = [FairShareNode(name, 1.0, root, is_user=True, usage=usage) for name, usage in (("a", 2.0), ("b", 1.0))]
     >>> [round(factor, 3) for factor in classic_factors(root).values()]
     [0.397, 0.63]
     """
@@ -174,8 +174,8 @@ def fair_tree_factors(root: FairShareNode) -> dict[FairShareNode, float]:
     visited as if they had one account. A user with the same value as an account has the rank of the first user of that
     account.
 
-    >>> root = Association("root", usage=3.0)
-    >>> users = [Association(name, 1.0, root, is_user=True, usage=usage) for name, usage in (("a", 2.0), ("b", 1.0))]
+    >>> root = FairShareNode("root", usage=3.0)
+    >>> users = [FairShareNode(name, 1.0, root, is_user=True, usage=usage) for name, usage in (("a", 2.0), ("b", 1.0))]
     >>> [factor for factor in fair_tree_factors(root).values()]
     [1.0, 0.5]
     """
