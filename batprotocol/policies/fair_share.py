@@ -10,10 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
+__all__ = [
+    "Association",
+    "age_factor",
+    "billing",
+    "classic_factors",
+    "decay",
+    "effective_usage",
+    "fair_tree_factors",
+    "relative_factor",
+    "size_factor",
+]
+
 _LN2 = math.log(2)
 
 
-class FairShareNode:
+class Association:
     """An account, or a user in an account, with shares and usage. Slurm calls it an association.
 
     Args:
@@ -28,9 +40,9 @@ class FairShareNode:
         level_shares: the sum of the shares of its members.
         rate: how much usage is added in a second, for `decay`.
 
-    >>> root = FairShareNode("root")
-    >>> physics = FairShareNode("physics", 3.0, root)
-    >>> ada = FairShareNode("ada", 1.0, physics, is_user=True)
+    >>> root = Association("root")
+    >>> physics = Association("physics", 3.0, root)
+    >>> ada = Association("ada", 1.0, physics, is_user=True)
     >>> ada.normalized_shares, [each.name for each in root.walk()]
     (1.0, ['root', 'physics', 'ada'])
     """
@@ -41,14 +53,14 @@ class FairShareNode:
         self,
         name: str,
         shares: float = 1.0,
-        parent: FairShareNode | None = None,
+        parent: Association | None = None,
         *,
         is_user: bool = False,
         usage: float = 0.0,
     ) -> None:
         self.name, self.shares, self.parent, self.is_user, self.usage = name, shares, parent, is_user, usage
         self.rate = 0.0
-        self.members: list[FairShareNode] = []
+        self.members: list[Association] = []
         self.level_shares = 0.0
         if parent is not None:
             parent.members.append(self)
@@ -77,21 +89,21 @@ class FairShareNode:
         used = self.usage / above if above else 0.0
         return 0.0 if share == 0 else share / used if used else math.inf
 
-    def walk(self) -> Iterator[FairShareNode]:
+    def walk(self) -> Iterator[Association]:
         """It and all below it; accounts come before their members."""
         yield self
         for member in self.members:
             yield from member.walk()
 
-    def path(self) -> Iterator[FairShareNode]:
+    def path(self) -> Iterator[Association]:
         """It and all above it, up to the root."""
-        found: FairShareNode | None = self
+        found: Association | None = self
         while found is not None:
             yield found
             found = found.parent
 
 
-def decay(associations: Iterable[FairShareNode], seconds: float, half_life: float) -> None:
+def decay(associations: Iterable[Association], seconds: float, half_life: float) -> None:
     """Let time pass: old usage decays, and usage is added at the rate of each association and decays as well.
 
     With a rate r, usage U becomes U f + r h (1 - f) / ln 2, where f = 2^(-t / h). Slurm adds the usage of each period
@@ -102,7 +114,7 @@ def decay(associations: Iterable[FairShareNode], seconds: float, half_life: floa
         seconds: how much time passes, t.
         half_life: after how many seconds usage counts half, h (PriorityDecayHalfLife); 0: usage does not decay.
 
-    >>> ada = FairShareNode("ada", usage=8.0)
+    >>> ada = Association("ada", usage=8.0)
     >>> decay([ada], 20.0, 10.0)
     >>> ada.usage
     2.0
@@ -130,7 +142,7 @@ def effective_usage(own: float, above: float, share: float) -> float:
     return own + (above - own) * share
 
 
-def classic_factors(root: FairShareNode, dampening: float = 1.0) -> dict[FairShareNode, float]:
+def classic_factors(root: Association, dampening: float = 1.0) -> dict[Association, float]:
     """The classic fair-share factor of each user and account, 2^(-U / S / d).
 
     U is the effective usage, and S the fraction of the whole machine. For users and accounts right below the root,
@@ -141,12 +153,12 @@ def classic_factors(root: FairShareNode, dampening: float = 1.0) -> dict[FairSha
         root: the root.
         dampening: d: larger values make usage count less (FairShareDampeningFactor).
 
-    >>> root = FairShareNode("root", usage=3.0)
-    >>> users = [FairShareNode(name, 1.0, root, is_user=True, usage=usage) for name, usage in (("a", 2.0), ("b", 1.0))]
+    >>> root = Association("root", usage=3.0)
+    >>> users = [Association(name, 1.0, root, is_user=True, usage=usage) for name, usage in (("a", 2.0), ("b", 1.0))]
     >>> [round(factor, 3) for factor in classic_factors(root).values()]
     [0.397, 0.63]
     """
-    factors: dict[FairShareNode, float] = {}
+    factors: dict[Association, float] = {}
     total = root.usage or 1.0
     waiting = [(root, 1.0, 0.0)]
     while waiting:
@@ -163,7 +175,7 @@ def classic_factors(root: FairShareNode, dampening: float = 1.0) -> dict[FairSha
     return factors
 
 
-def fair_tree_factors(root: FairShareNode) -> dict[FairShareNode, float]:
+def fair_tree_factors(root: Association) -> dict[Association, float]:
     """The fair-share factor of each user by the Fair Tree algorithm: the rank of the user, divided by their number.
 
     The members of each account are visited in the order of `level_fair_share`, the largest first, and the users get
@@ -174,24 +186,24 @@ def fair_tree_factors(root: FairShareNode) -> dict[FairShareNode, float]:
     visited as if they had one account. A user with the same value as an account has the rank of the first user of that
     account.
 
-    >>> root = FairShareNode("root", usage=3.0)
-    >>> users = [FairShareNode(name, 1.0, root, is_user=True, usage=usage) for name, usage in (("a", 2.0), ("b", 1.0))]
+    >>> root = Association("root", usage=3.0)
+    >>> users = [Association(name, 1.0, root, is_user=True, usage=usage) for name, usage in (("a", 2.0), ("b", 1.0))]
     >>> [factor for factor in fair_tree_factors(root).values()]
     [1.0, 0.5]
     """
     count = sum(each.is_user for each in root.walk())
-    factors: dict[FairShareNode, float] = {}
+    factors: dict[Association, float] = {}
     _rank(root.members, count, count, False, count, factors)
     return factors
 
 
 def _rank(
-    members: Iterable[FairShareNode],
+    members: Iterable[Association],
     rank: int,
     place: int,
     is_tied: bool,
     count: int,
-    factors: dict[FairShareNode, float],
+    factors: dict[Association, float],
 ) -> tuple[int, int]:
     """Rank the users among siblings and below them.
 

@@ -15,7 +15,7 @@ import pytest
 from support import DATA, SHARED
 
 from batprotocol.policies.fair_share import (
-    FairShareNode,
+    Association,
     age_factor,
     billing,
     classic_factors,
@@ -35,16 +35,15 @@ SPRIO = 'sprio -h -o "%i %u %Y %A %F %J %P %Q %N %T"'
 PRINTED = 1.1e-6  # sshare prints six digits
 
 
-def documented() -> dict[str, FairShareNode]:
+def documented() -> dict[str, Association]:
     """The example of "Classic Fairshare Algorithm", figure 3."""
-    root = FairShareNode("root", usage=1.0)
-    a, d = FairShareNode("A", 40, root, usage=0.45), FairShareNode("D", 60, root, usage=0.25)
-    b, c = FairShareNode("B", 30, a, usage=0.2), FairShareNode("C", 10, a, usage=0.25)
-    e, f = FairShareNode("E", 25, d, usage=0.25), FairShareNode("F", 35, d)
+    root = Association("root", usage=1.0)
+    a, d = Association("A", 40, root, usage=0.45), Association("D", 60, root, usage=0.25)
+    b, c = Association("B", 30, a, usage=0.2), Association("C", 10, a, usage=0.25)
+    e, f = Association("E", 25, d, usage=0.25), Association("F", 35, d)
     members = ((b, 0.2), (c, 0.25), (c, 0.0), (e, 0.25), (f, 0.0))
     users = [
-        FairShareNode(str(number), 1, account, is_user=True, usage=used)
-        for number, (account, used) in enumerate(members)
+        Association(str(number), 1, account, is_user=True, usage=used) for number, (account, used) in enumerate(members)
     ]
     return {each.name: each for each in (root, a, b, c, d, e, f, *users)}
 
@@ -62,19 +61,19 @@ def test_the_documented_example() -> None:
 
 
 def test_without_usage_and_without_shares() -> None:
-    root = FairShareNode("root")
-    user, guest = FairShareNode("u", 1, root, is_user=True), FairShareNode("g", 0, root, is_user=True)
+    root = Association("root")
+    user, guest = Association("u", 1, root, is_user=True), Association("g", 0, root, is_user=True)
     assert classic_factors(root) == {user: 1.0, guest: 0.0}
     assert (user.level_fair_share, guest.level_fair_share) == (math.inf, 0.0)
     assert fair_tree_factors(root) == {user: 1.0, guest: 0.5}
 
 
 def test_ties_of_fair_tree() -> None:
-    root = FairShareNode("root", usage=12.0)
-    one, two = FairShareNode("one", 1, root, usage=4.0), FairShareNode("two", 1, root, usage=4.0)
-    lone = FairShareNode("lone", 1, root, is_user=True, usage=4.0)
-    a, b = (FairShareNode(name, 1, one, is_user=True, usage=2.0) for name in "ab")
-    c, d = (FairShareNode(name, 1, two, is_user=True, usage=used) for name, used in (("c", 1.0), ("d", 3.0)))
+    root = Association("root", usage=12.0)
+    one, two = Association("one", 1, root, usage=4.0), Association("two", 1, root, usage=4.0)
+    lone = Association("lone", 1, root, is_user=True, usage=4.0)
+    a, b = (Association(name, 1, one, is_user=True, usage=2.0) for name in "ab")
+    c, d = (Association(name, 1, two, is_user=True, usage=used) for name, used in (("c", 1.0), ("d", 3.0)))
     # The accounts are merged: c used least, a and b are alike, and the user above them ties with c.
     assert fair_tree_factors(root) == {lone: 1.0, c: 1.0, a: 0.6, b: 0.6, d: 0.2}
 
@@ -82,11 +81,11 @@ def test_ties_of_fair_tree() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_users_of_an_account_with_the_larger_value_come_first(seed: int) -> None:
     random = Random(seed)
-    root = FairShareNode("root")
+    root = Association("root")
     accounts = [root]
     for number in range(40):
         is_user = random.random() < 0.6
-        each = FairShareNode(str(number), random.choice([0, 1, 1, 2, 5]), random.choice(accounts), is_user=is_user)
+        each = Association(str(number), random.choice([0, 1, 1, 2, 5]), random.choice(accounts), is_user=is_user)
         if is_user:
             used = random.choice([0.0, 1.0, 2.0, random.random()])
             for above in each.path():
@@ -105,7 +104,7 @@ def test_users_of_an_account_with_the_larger_value_come_first(seed: int) -> None
 
 
 def test_decay() -> None:
-    one, many = FairShareNode("one", usage=100.0), FairShareNode("many", usage=100.0)
+    one, many = Association("one", usage=100.0), Association("many", usage=100.0)
     one.rate = many.rate = 3.0
     decay([one], 1000.0, 300.0)
     for _ in range(500):
@@ -133,18 +132,18 @@ def test_factors() -> None:
 # The rows of a real Slurm
 
 
-def tree_of(rows: list[str]) -> Iterator[tuple[FairShareNode, list[str], list[str] | None]]:
+def tree_of(rows: list[str]) -> Iterator[tuple[Association, list[str], list[str] | None]]:
     """The associations of a tree that sshare printed, each with its columns and those of its parent.
 
     The columns are account, user, shares, normalized shares, raw, normalized and effective usage, factor, and level.
     """
-    above: list[tuple[int, FairShareNode, list[str]]] = []
+    above: list[tuple[int, Association, list[str]]] = []
     for row in rows:
         depth, columns = len(row) - len(row.lstrip()), row.strip().split("|")
         while above and above[-1][0] >= depth:
             above.pop()
         parent, its = above[-1][1:] if above else (None, None)
-        each = FairShareNode(f"{columns[0]} {columns[1]}", float(columns[2] or 1), parent, is_user=bool(columns[1]))
+        each = Association(f"{columns[0]} {columns[1]}", float(columns[2] or 1), parent, is_user=bool(columns[1]))
         above.append((depth, each, columns))
         yield each, columns, its
 

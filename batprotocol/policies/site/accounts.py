@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from batprotocol.policies.fair_share import (
-    FairShareNode,
+    Association,
     age_factor,
     billing,
     classic_factors,
@@ -156,35 +156,35 @@ class Priorities:
         self._most_of_partitions = max([each.priority for each in rules.partitions.values()] or [ANY.priority])
         self._most_of_qos = max([each.priority for each in rules.qos.values()] or [0.0])
         self._totals: dict[str, dict[str, float]] = {}
-        self.root = FairShareNode("")
+        self.root = Association("")
         self._all = [self.root]
-        self._accounts: dict[str, FairShareNode] = {}
-        self._users: dict[tuple[str | None, str], FairShareNode] = {}
+        self._accounts: dict[str, Association] = {}
+        self._users: dict[tuple[str | None, str], Association] = {}
         self._homes: dict[str, str] = {}
         for name in rules.accounts:
             self._account(name)
-        self._counts: dict[FairShareNode, int] = defaultdict(int)
+        self._counts: dict[Association, int] = defaultdict(int)
         self._charges: dict[str, float] = {}
         self._now = self._computed = now
-        self._factors: dict[FairShareNode | None, float] = {}
+        self._factors: dict[Association | None, float] = {}
         self._changed = False
 
-    def _account(self, name: str) -> FairShareNode:
+    def _account(self, name: str) -> Association:
         found = self._accounts.get(name)
         if found is None:
             account = self._rules.accounts[name]
             above = self.root if account.parent is None else self._account(account.parent)
-            found = self._accounts[name] = self._added(FairShareNode(name, account.shares, above))
+            found = self._accounts[name] = self._added(Association(name, account.shares, above))
             for user, shares in account.users.items():
                 self._homes.setdefault(user, name)
-                self._users[name, user] = self._added(FairShareNode(user, shares, found, is_user=True))
+                self._users[name, user] = self._added(Association(user, shares, found, is_user=True))
         return found
 
-    def _added(self, association: FairShareNode) -> FairShareNode:
+    def _added(self, association: Association) -> Association:
         self._all.append(association)
         return association
 
-    def share_of(self, job: SiteJob) -> FairShareNode:
+    def share_of(self, job: SiteJob) -> Association:
         """The association that a job is charged to: its user in its account.
 
         A job that names no account is charged to the first account that lists its user, or else right below the root.
@@ -196,7 +196,7 @@ class Priorities:
         place = (None if above is self.root else account), user
         found = self._users.get(place)
         if found is None:
-            found = self._users[place] = self._added(FairShareNode(user, 1.0, above, is_user=True))
+            found = self._users[place] = self._added(Association(user, 1.0, above, is_user=True))
             self._factors.clear()  # the shares of its siblings are smaller now
         return found
 
@@ -235,7 +235,7 @@ class Priorities:
                     found += weight * min(asked.get(name, 0.0) / totals[name], 1.0)
         return found - job.request.nice
 
-    def fair_shares(self) -> Mapping[FairShareNode | None, float]:
+    def fair_shares(self) -> Mapping[Association | None, float]:
         """The weighted fair-share factors of all users, as computed last; None has 0."""
         if not self._factors:
             priority, weight = self._priority, self._priority.weight_fairshare

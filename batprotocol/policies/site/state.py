@@ -17,7 +17,7 @@ from sortedcontainers import SortedList
 from batprotocol.model import Host
 from batprotocol.policies.allocations import Chooser
 from batprotocol.policies.availability import Amount, HostTimeline, KindFilter, Pool, Promises
-from batprotocol.policies.fair_share import FairShareNode
+from batprotocol.policies.fair_share import Association
 from batprotocol.policies.jobs import EntryRanking, JobKind, Ranked, SiteEntry, SiteJob, SiteRunning, State
 from batprotocol.policies.orders import Multifactor, Order
 from batprotocol.policies.site.accounts import LimitUsage, Priorities
@@ -26,7 +26,7 @@ from batprotocol.workloads.host_events import HostChange, HostEvent
 from batprotocol.workloads.requests import Site as Machine
 
 _FEW: Final = 8
-_Place: TypeAlias = tuple[int, FairShareNode | None, bool]
+_Place: TypeAlias = tuple[int, Association | None, bool]
 """The tier, the user, if the priority is not a fixed one, and whether the age grows."""
 
 

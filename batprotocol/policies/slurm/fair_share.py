@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
-from batprotocol.policies.fair_share import FairShareNode, effective_usage, fair_tree_factors
+from batprotocol.policies.fair_share import Association, effective_usage, fair_tree_factors
 from batprotocol.sites.slurm.accounting import Accounting, SlurmAssociation
 
 __all__ = [
@@ -27,7 +27,7 @@ _STEEPNESS: Final = 5.0
 """How fast the usage of a user loses weight where the usage of the account is far from its share."""
 
 
-class AccountShare(FairShareNode):
+class AccountShare(Association):
     """An account or a user of the tree.
 
     Attributes:
@@ -53,7 +53,7 @@ class AccountShare(FairShareNode):
 
     @property
     def level_fair_share(self) -> float:
-        """See `FairShareNode`; infinite for a user with the shares of the account."""
+        """See `Association`; infinite for a user with the shares of the account."""
         return math.inf if self.of_parent else super().level_fair_share
 
 
@@ -79,7 +79,7 @@ class ShareTree:
         self.root = AccountShare("root", 1.0, None, is_user=False, line=first)
         self._accounts: dict[str, AccountShare] = {"root": self.root}
         self._users: dict[tuple[str, str, str], AccountShare] = {}
-        self._ranks: dict[FairShareNode, float] = {}
+        self._ranks: dict[Association, float] = {}
         for line in others:
             self._add(line)
         self.all: list[AccountShare] = [each for each in self.root.walk() if isinstance(each, AccountShare)]
@@ -208,7 +208,7 @@ class ShareTree:
         return float(ratio * among ** (1 / (1 + (_STEEPNESS * math.log(ratio)) ** 2)) * shares)
 
     @staticmethod
-    def _counted(members: Iterable[FairShareNode]) -> Iterator[AccountShare]:
+    def _counted(members: Iterable[Association]) -> Iterator[AccountShare]:
         return (each for each in members if isinstance(each, AccountShare) and not each.of_parent)
 
 
