@@ -19,8 +19,6 @@ from itertools import islice
 from operator import add, le, sub
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
-from batprotocol.workloads.host_events import Window
-from batprotocol.workloads.host_events.events import UserId
 from batprotocol.workloads.requests.notation import GPU
 from batprotocol.workloads.requests.offers import Needs, Offer
 
@@ -183,127 +181,6 @@ class KindFilter:
             if not passing:
                 break
         return passing
-
-
-# Reservations as hosts of their own: the hosts of each have other numbers there, and a future of their own.
-
-
-class PromisedHosts:
-    """A reservation: the windows with the same hosts, name, users and accounts.
-
-    Args:
-        window: one of them.
-        number: its number, > 0: no other promised has it at the same time.
-        step: the distance between the numbers that a host has in two promises.
-
-    Attributes:
-        place: a text that no partition and no other promised has.
-        hosts: the hosts, by their own numbers.
-        members: the same, by their numbers in this promised.
-        windows: the windows that are known and not over, in the order of their begins.
-    """
-
-    __slots__ = ("_offset", "hosts", "members", "number", "place", "sample", "windows")
-
-    def __init__(self, window: Window, number: int, step: int) -> None:
-        self.sample, self.number, self._offset = window, number, number * step
-        self.place = f"\0{number}"
-        self.hosts = frozenset(window.hosts)
-        self.members = self.numbered(self.hosts)
-        self.windows: list[Window] = []
-
-    @property
-    def name(self) -> str:
-        """The name of the reservation, or ""."""
-        return self.sample.name
-
-    @property
-    def whose(self) -> str:
-        """The users and accounts whose jobs may run in it, for people."""
-        users, accounts = self.sample.users, self.sample.accounts
-        named = [f"users {', '.join(map(str, users))}"] if users else []
-        return " and ".join([*named, *([f"accounts {', '.join(accounts)}"] if accounts else [])])
-
-    def rest(self, now: float) -> float:
-        """How many seconds the window lasts from now on, or the next one, if none has begun.
-
-        A window that begins when another one ends goes on with it.
-        """
-        begin, end = max(self.windows[0].begin, now), self.windows[0].end
-        for window in self.windows[1:]:
-            if window.begin > end:
-                break
-            end = window.end
-        return end - begin
-
-    def is_open(self, now: float) -> bool:
-        """Whether a window has begun."""
-        return bool(self.windows) and self.windows[0].begin <= now
-
-    def allows(self, user: UserId | None, account: str | None) -> bool:
-        """Whether a job of this user and account may run in it."""
-        return self.sample.allows(user, account)
-
-    def numbered(self, hosts: Iterable[int]) -> frozenset[int]:
-        """The numbers of hosts in this promised."""
-        return frozenset(host + self._offset for host in hosts)
-
-    def own(self, hosts: Iterable[int]) -> list[int]:
-        """The own numbers of hosts that have numbers of this promised."""
-        return [host - self._offset for host in hosts]
-
-
-class Promises:
-    """The promises of the windows that are known.
-
-    Args:
-        hosts: all hosts.
-    """
-
-    def __init__(self, hosts: Iterable[int]) -> None:
-        self._step = max(hosts, default=0) + 2  # so that no hosts of two of them are neighbours
-        self._promises: dict[tuple[object, ...], PromisedHosts] = {}
-        self._numbers: dict[
-            str, list[int]
-        ] = {}  # those that promises with these hosts had: jobs are of known kinds there
-        self._last = 0
-        self._others: dict[int, list[int]] = {}
-
-    def __iter__(self) -> Iterator[PromisedHosts]:
-        return iter(self._promises.values())
-
-    def of(self, window: Window) -> tuple[PromisedHosts, bool]:
-        """The promised of a window, and whether it is new."""
-        key = window.hosts.text, window.name, window.users, window.accounts
-        promised = self._promises.get(key)
-        if promised is not None:
-            return promised, False
-        numbers = self._numbers.get(window.hosts.text)
-        if not numbers:
-            self._last += 1
-        promised = self._promises[key] = PromisedHosts(window, numbers.pop() if numbers else self._last, self._step)
-        for host, number in zip(sorted(promised.hosts), sorted(promised.members), strict=True):
-            self._others.setdefault(host, []).append(number)
-        return promised, True
-
-    def close(self, promised: PromisedHosts) -> None:
-        """The windows of a promised are over."""
-        window = promised.sample
-        del self._promises[window.hosts.text, window.name, window.users, window.accounts]
-        self._numbers.setdefault(window.hosts.text, []).append(promised.number)
-        for host, number in zip(sorted(promised.hosts), sorted(promised.members), strict=True):
-            self._others[host].remove(number)
-            if not self._others[host]:
-                del self._others[host]
-
-    def own(self, number: int) -> int:
-        """The own number of a host, by any number that it has."""
-        return number % self._step
-
-    def everywhere(self, hosts: Iterable[int]) -> Iterable[int]:
-        """All numbers that hosts have: their own, and those in promises."""
-        others = self._others
-        return [each for host in hosts for each in (host, *others.get(host, ()))] if others else hosts
 
 
 # The availability profile, in which reservations are made: the expected number of free hosts over time.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from batprotocol.policies.availability import Amount, PromisedHosts
+from batprotocol.policies.availability import Amount
 from batprotocol.policies.backfilling import Walltimes
-from batprotocol.policies.jobs import JobKind, JobRun, SiteEntry, SiteJob
+from batprotocol.policies.jobs import JobKind, JobRun, PromisedHosts, SiteEntry, SiteJob
 from batprotocol.policies.site.rules import (
     ANY,
     Partition,

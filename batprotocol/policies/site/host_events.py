@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 
 from batprotocol.model import FinalJobState
-from batprotocol.policies.availability import PromisedHosts
 from batprotocol.policies.energy import Turn, Wait
-from batprotocol.policies.jobs import SiteEntry, SiteJob, SiteRunning
+from batprotocol.policies.jobs import PromisedHosts, SiteEntry, SiteJob, SiteRunning
 from batprotocol.policies.site.plan import AmountPlanner
 from batprotocol.policies.site.reruns import Reruns
 from batprotocol.policies.site.rules import refusal_of_deadline

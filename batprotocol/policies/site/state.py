@@ -16,9 +16,9 @@ from sortedcontainers import SortedList
 
 from batprotocol.model import Host
 from batprotocol.policies.allocations import Chooser
-from batprotocol.policies.availability import Amount, HostTimeline, KindFilter, Pool, Promises
+from batprotocol.policies.availability import Amount, HostTimeline, KindFilter, Pool
 from batprotocol.policies.fair_share import Association
-from batprotocol.policies.jobs import EntryRanking, JobKind, Ranked, SiteEntry, SiteJob, SiteRunning, State
+from batprotocol.policies.jobs import EntryRanking, JobKind, Promises, Ranked, SiteEntry, SiteJob, SiteRunning, State
 from batprotocol.policies.orders import Multifactor, Order
 from batprotocol.policies.site.accounts import LimitUsage, Priorities
 from batprotocol.policies.site.rules import SiteRules, default_of, partitions_of

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from batprotocol.policies.availability import HostTimeline, PromisedHosts, reduced
-from batprotocol.policies.jobs import SiteEntry, SiteJob
+from batprotocol.policies.availability import HostTimeline, reduced
+from batprotocol.policies.jobs import PromisedHosts, SiteEntry, SiteJob
 from batprotocol.policies.site.admission import Admission
 from batprotocol.policies.site.plan import AmountPlanner
 from batprotocol.policies.site.reservations import NEVER
