@@ -53,7 +53,7 @@ class Pool:
         offers: the hosts.
 
     Attributes:
-        hosts: the numbers of the hosts. There can be other numbers for the same hosts, see `promises`.
+        hosts: the numbers of the hosts. There can be other numbers for the same hosts, see `Promises`.
         capacity: what there is on each host, by its number.
         free: what is free on each host now.
         whole: all of a host, and nothing of it in particular: what a job takes that has its hosts for itself. It is

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
@@ -213,7 +213,7 @@ class JobRun(NamedTuple):
     pieces: Pieces | None = None
 
 
-# Reservations as hosts of their own: the hosts of each have other numbers there, and a future of their own.
+# The promised hosts of reservations: they have other numbers there, and a future of their own
 
 
 class PromisedHosts:
@@ -221,13 +221,13 @@ class PromisedHosts:
 
     Args:
         window: one of them.
-        number: its number, > 0: no other promised has it at the same time.
-        step: the distance between the numbers that a host has in two promises.
+        number: its number, > 0: no other reservation has it at the same time.
+        step: the distance between the numbers that a host has in two reservations.
 
     Attributes:
-        place: a text that no partition and no other promised has.
+        place: a text that no partition and no other reservation has.
         hosts: the hosts, by their own numbers.
-        members: the same, by their numbers in this promised.
+        members: the same, by their numbers in this reservation.
         windows: the windows that are known and not over, in the order of their begins.
     """
 
@@ -273,16 +273,16 @@ class PromisedHosts:
         return self.sample.allows(user, account)
 
     def numbered(self, hosts: Iterable[int]) -> frozenset[int]:
-        """The numbers of hosts in this promised."""
+        """The numbers of hosts in this reservation."""
         return frozenset(host + self._offset for host in hosts)
 
     def own(self, hosts: Iterable[int]) -> list[int]:
-        """The own numbers of hosts that have numbers of this promised."""
+        """The own numbers of hosts that have numbers of this reservation."""
         return [host - self._offset for host in hosts]
 
 
 class Promises:
-    """The promises of the windows that are known.
+    """The promised hosts of the windows that are known.
 
     Args:
         hosts: all hosts.
@@ -301,7 +301,7 @@ class Promises:
         return iter(self._promises.values())
 
     def of(self, window: Window) -> tuple[PromisedHosts, bool]:
-        """The promised of a window, and whether it is new."""
+        """The promised hosts of a window, and whether they are new."""
         key = window.hosts.text, window.name, window.users, window.accounts
         promised = self._promises.get(key)
         if promised is not None:
@@ -315,7 +315,7 @@ class Promises:
         return promised, True
 
     def close(self, promised: PromisedHosts) -> None:
-        """The windows of a promised are over."""
+        """The windows of a reservation are over."""
         window = promised.sample
         del self._promises[window.hosts.text, window.name, window.users, window.accounts]
         self._numbers.setdefault(window.hosts.text, []).append(promised.number)
@@ -329,7 +329,7 @@ class Promises:
         return number % self._step
 
     def everywhere(self, hosts: Iterable[int]) -> Iterable[int]:
-        """All numbers that hosts have: their own, and those in promises."""
+        """All numbers that hosts have: their own, and those in reservations."""
         others = self._others
         return [each for host in hosts for each in (host, *others.get(host, ()))] if others else hosts
 
@@ -415,7 +415,7 @@ class JobKind:
         hosts: the hosts that they can have.
         fitting: those of them that have room now.
         fitted: how often those have changed.
-        bit: its bit in the kind_filter of all kinds.
+        bit: its bit in the filter of all kinds.
         entries: the entries of the queue that are of this kind.
         added: how many of them were added so far.
         ranking: the same in the order of the queue; None if each decision sorts them.

@@ -30,7 +30,7 @@ class WindowChange(NamedTuple):
 
     Attributes:
         window: the window.
-        promised: the promised of a reservation; None if the window is closed to all jobs.
+        promised: the promised hosts of a reservation; None if the window is closed to all jobs.
         begins: whether it begins.
     """
 
@@ -73,7 +73,7 @@ class Windows:
     # What happens
 
     def announce(self, window: Window) -> PromisedHosts | None:
-        """A window is known from now on; its promised, if jobs can enter that from now on."""
+        """A window is known from now on; its promised hosts, if jobs can enter them from now on."""
         state = self._state
         begin, end = max(state.rounded(window.begin), state.now), state.rounded(window.end)
         self._seen.add(window.name)
@@ -114,7 +114,7 @@ class Windows:
         self._planner.closed(set(hosts), self._state.now)
 
     def _open(self, promised: PromisedHosts) -> None:
-        """The hosts of a promised have numbers of their own from now on. Nothing is free there."""
+        """The promised hosts of a reservation have numbers of their own from now on. Nothing is free there."""
         pool, now, timeline = self._pool, self._state.now, self._timeline
         for number, host in zip(promised.members, promised.own(promised.members), strict=True):
             pool.capacity[number] = pool.capacity[host]
@@ -162,7 +162,7 @@ class Windows:
             self._closed[window.name] -= 1
 
     def close(self, promised: PromisedHosts) -> None:
-        """The windows of a promised are over, and no entry is there any more."""
+        """The windows of a reservation are over, and no entry is there any more."""
         self._promises.close(promised)
         for timeline in (self._timeline, self._bare):
             timeline.close(promised.members)
