@@ -20,7 +20,7 @@ from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.cli.terminal.text import number_of
 from batprotocol.errors import PackageMissing, StoreError, printable
 from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, read_platform, read_workload
-from batprotocol.workloads.commands.texts import read_text
+from batprotocol.workloads.commands.inputs import read_text
 
 if TYPE_CHECKING:
     from batprotocol.campaigns.store import GridStore

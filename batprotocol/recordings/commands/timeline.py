@@ -15,7 +15,7 @@ from batprotocol.recordings.timeline.packing import facts, size
 from batprotocol.recordings.timeline.timelines import kind_of
 from batprotocol.wire.commands.dump import tree_text
 from batprotocol.wire.commands.tree import Trees
-from batprotocol.workloads.commands.electricity import read_electricity
+from batprotocol.workloads.commands.inputs import read_electricity
 
 __all__ = ["draw"]
 
