@@ -1,7 +1,7 @@
 """`batproto simulate`: a whole simulation with the embedded Batsim, and its results.
 
-It selects the inputs, the scheduler and the outputs. The library simulates. What few simulations need is imported where
-it is needed.
+It selects the inputs, the scheduler and the outputs. The library simulates. Modules that few simulations need are
+imported where they are needed.
 """
 
 from __future__ import annotations
