@@ -33,7 +33,6 @@ print(len(names))
 WITHOUT = {
     "windows": (
         "batprotocol.campaigns.managers._dask_worker",
-        "batprotocol.cli.mcp_server.requests",
         "batprotocol.cli.mcp_server.server",
     ),
     "macos": (),
@@ -55,7 +54,7 @@ def elsewhere(system: str, *arguments: str | Path, folder: Path = ROOT) -> subpr
 def test_each_module_can_be_imported(system: str) -> None:
     done = elsewhere(system, "-c", IMPORTS, *WITHOUT[system])
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 900
+    assert int(done.stdout) > 300
 
 
 def test_something_is_missing() -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output
 from batprotocol.errors import CaptureError, InputError, StudyError
 from batprotocol.recordings import Capture
 from batprotocol.recordings.kinds import NEEDED, jobs_file
@@ -158,7 +158,7 @@ class NamedRun:
         from batprotocol.recordings.timeline import timeline
 
         if self._row is not None:
-            from batprotocol.studies.traces import known_electricity
+            from batprotocol.studies.sources import known_electricity
 
             known = known_electricity(self._row.measure)
             return timeline(

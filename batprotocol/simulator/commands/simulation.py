@@ -18,7 +18,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from batprotocol._util.signals import Interrupts
-from batprotocol.cli.terminal.output import Output, ProgressBar
+from batprotocol._util.tables import LeftOut
+from batprotocol.cli.parameters import other_protocol
+from batprotocol.cli.terminal import Output, ProgressBar, report_left_out
 from batprotocol.edc.commands.scheduler import allocations_of, attempts_of, cap_of, is_policy, load, telling_whose_fault
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState, Message
@@ -187,8 +189,6 @@ def _machine(options: SimulateOptions, workloads: Sequence[Workload], *, declare
 
 def _checked_events(options: SimulateOptions, host_count: int, output: Output) -> list[ExternalEventList]:
     """The events of files, of which those of hosts are checked."""
-    from batprotocol._util.tables import LeftOut
-    from batprotocol.cli.terminal.left_out import report_left_out
     from batprotocol.workloads.host_events import read_host_events
 
     left_out = [LeftOut() for _ in options.events]
@@ -220,7 +220,6 @@ def _other_protocol(options: SimulateOptions) -> str | Schema | None:
     """The protocol of a component at an endpoint, if it is not today's."""
     if options.protocol is None and options.schema is None:
         return None
-    from batprotocol.cli.parameters import other_protocol
 
     return other_protocol(options.protocol, options.schema)
 
@@ -425,9 +424,8 @@ def groups_of(
 
 def print_groups(output: Output, by: str, groups: Mapping[str, Mapping[str, float]], currency: str = "") -> None:
     """Print a row for each group."""
-    from batprotocol._util.grids import Entry, Grid
-    from batprotocol.cli.terminal.grids import print_grid
-    from batprotocol.cli.terminal.text import printable
+    from batprotocol._util.grids import Grid, GridEntry
+    from batprotocol.cli.terminal import print_grid, printable
     from batprotocol.results.catalogue import metric_named
     from batprotocol.results.units import usual_unit
 
@@ -439,8 +437,11 @@ def print_groups(output: Output, by: str, groups: Mapping[str, Mapping[str, floa
     header = [by, *(metric.label_with_unit for metric, _ in shown.values())]
     rows = [
         [
-            Entry(printable(name)),
-            *(Entry(f"{metrics[each] / size:.4g}" if each in metrics else "-") for each, (_, size) in shown.items()),
+            GridEntry(printable(name)),
+            *(
+                GridEntry(f"{metrics[each] / size:.4g}" if each in metrics else "-")
+                for each, (_, size) in shown.items()
+            ),
         ]
         for name, metrics in groups.items()
     ]

@@ -8,9 +8,7 @@ from typing import BinaryIO, Final
 
 from batprotocol._util.files import whole
 from batprotocol._util.tables import LeftOut
-from batprotocol.cli.terminal.left_out import report_left_out
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.cli.terminal import Output, number_of, printable, report_left_out
 from batprotocol.errors import InputError
 from batprotocol.results.text import duration
 from batprotocol.simulator import Platform, described_platform, read_platform

@@ -11,10 +11,8 @@ import msgspec
 
 from batprotocol._util.distributions import Distribution
 from batprotocol._util.files import naming
-from batprotocol._util.grids import Entry, Grid
-from batprotocol.cli.terminal.grids import print_grid
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol._util.grids import Grid, GridEntry
+from batprotocol.cli.terminal import Output, number_of, print_grid, printable
 from batprotocol.errors import InputError
 from batprotocol.results.text import duration, percent, ratio
 from batprotocol.simulator import (
@@ -94,7 +92,7 @@ def _facts(info: WorkloadInfo) -> Iterable[tuple[str, str]]:
 
 def _grids(info: WorkloadInfo) -> Iterable[Grid]:
     rows = [
-        [Entry(title), *(Entry(write(getattr(values, column))) for column in _COLUMNS)]
+        [GridEntry(title), *(GridEntry(write(getattr(values, column))) for column in _COLUMNS)]
         for title, write, values in _distributions(info)
         if values is not None
     ]
@@ -107,11 +105,13 @@ def _grids(info: WorkloadInfo) -> Iterable[Grid]:
         begin = info.weeks[0].begin
         weeks = [
             [
-                Entry(f"{round((week.begin - begin) / WEEK) + 1}"),
-                Entry(f"{week.begin:,.0f}"),
-                Entry(f"{week.seconds / DAY:.3g}"),
-                Entry(f"{week.jobs:,}"),
-                Entry("-" if week.offered_load is None else percent(week.offered_load), (week.offered_load or 0) > 1),
+                GridEntry(f"{round((week.begin - begin) / WEEK) + 1}"),
+                GridEntry(f"{week.begin:,.0f}"),
+                GridEntry(f"{week.seconds / DAY:.3g}"),
+                GridEntry(f"{week.jobs:,}"),
+                GridEntry(
+                    "-" if week.offered_load is None else percent(week.offered_load), (week.offered_load or 0) > 1
+                ),
             ]
             for week in info.weeks
         ]
@@ -132,10 +132,10 @@ def _distributions(info: WorkloadInfo) -> Iterable[tuple[str, Callable[[float], 
 def _shares(title: str, shares: Iterable[WorkloadShare]) -> Grid:
     rows = [
         [
-            Entry(printable(share.name)),
-            Entry(f"{share.jobs:,}"),
-            Entry(percent(share.job_share)),
-            Entry("-" if share.work_share is None else percent(share.work_share)),
+            GridEntry(printable(share.name)),
+            GridEntry(f"{share.jobs:,}"),
+            GridEntry(percent(share.job_share)),
+            GridEntry("-" if share.work_share is None else percent(share.work_share)),
         ]
         for share in shares
     ]
@@ -190,6 +190,6 @@ def show_workflow_results(jobs: str, *, workload: str, name: str, cores: int | N
         values = [getattr(each, metric.name) for metric in shown]
         counts = [f"{each.tasks}", f"{each.failed}", f"{each.arrival:g}"]
         numbers = ["-" if value is None else f"{value:.4g}" for value in values]
-        rows.append([Entry(text) for text in (printable(each.name), *counts, *numbers)])
+        rows.append([GridEntry(text) for text in (printable(each.name), *counts, *numbers)])
     header = ["workflow", "tasks", "failed", "arrival [s]", *(each.label_with_unit for each in shown)]
     print_grid(output, Grid(header, rows))

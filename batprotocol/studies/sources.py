@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import product
 from types import ModuleType
@@ -23,11 +23,20 @@ from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.policies.names import PolicyNameError, files_in, parts_of, scheduler_named, with_options
 from batprotocol.policies.slurm import is_slurm, slurm_files, with_slurm_files
-from batprotocol.simulator import load_metric
-from batprotocol.studies.runs import OwnMetricFile
+from batprotocol.simulator import Electricity, load_metric
+from batprotocol.studies.runs import Measure, OwnMetricFile, TraceFile
+from batprotocol.workloads.electricity import CARBON, PRICE, Trace
+from batprotocol.workloads.electricity.tables import cap_named, trace_file, trace_named
+
+__all__ = [
+    "CAP",
+    "electricity_of",
+    "known_electricity",
+    "read_trace",
+]
 
 
-class Files(msgspec.Struct, frozen=True):
+class StudyFiles(msgspec.Struct, frozen=True):
     """Files that belong together.
 
     Args:
@@ -43,7 +52,7 @@ class Files(msgspec.Struct, frozen=True):
     contents: tuple[bytes, ...] | None = None
 
     @classmethod
-    def read(cls, root: str, names: Iterable[str]) -> Files:
+    def read(cls, root: str, names: Iterable[str]) -> StudyFiles:
         """Read these files as they are now.
 
         Raises:
@@ -60,7 +69,7 @@ class Files(msgspec.Struct, frozen=True):
             found.update(f"{name}\0{digest}\0".encode())
         return found.hexdigest()
 
-    def packed(self) -> Files:
+    def packed(self) -> StudyFiles:
         """The same files with their contents.
 
         Raises:
@@ -223,7 +232,7 @@ _WORDS = {
 _EXAMPLES: Final = {"{seed}": "0", "{carbon}": "daily:300", "{price}": "daily:0.3"}
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class ChosenScheduler(msgspec.Struct, frozen=True):
     """A scheduler.
 
     Args:
@@ -238,7 +247,7 @@ class Chosen(msgspec.Struct, frozen=True):
     name: str
     target: str
     arguments: Mapping[str, Any] = {}
-    files: Files | None = None
+    files: StudyFiles | None = None
     parameters: Mapping[str, Any] = {}
     only: Mapping[str, tuple[Any, ...]] = {}
 
@@ -247,7 +256,7 @@ class Chosen(msgspec.Struct, frozen=True):
         return axis not in self.only or str(label) in map(str, self.only[axis])
 
 
-def chosen(given: Any, folder: str, place: str) -> list[Chosen]:
+def chosen(given: Any, folder: str, place: str) -> list[ChosenScheduler]:
     """The scheduler that a study names; several schedulers if an argument has several values.
 
     Args:
@@ -271,7 +280,7 @@ def chosen(given: Any, folder: str, place: str) -> list[Chosen]:
     return [msgspec.structs.replace(each, only=values) for each in _chosen(table, folder, place)]
 
 
-def _chosen(table: Mapping[str, Any], folder: str, place: str) -> list[Chosen]:
+def _chosen(table: Mapping[str, Any], folder: str, place: str) -> list[ChosenScheduler]:
     """The schedulers of a table, without the values with which they run."""
     target, name = table["scheduler"], table.get("name")
     arguments, extra = table.get("arguments", {}), table.get("files", [])
@@ -304,10 +313,10 @@ def _chosen(table: Mapping[str, Any], folder: str, place: str) -> list[Chosen]:
         expected = "expected a policy or FILE:CLASS, for example scheduler.py:FCFS"
         raise StudyError(f"there is no file {shown(path)}" if colon else f"{expected}, got {shown(target)}", place)
     beside, own = os.path.split(os.path.abspath(path))
-    files = Files.read(beside, [*imported_from_beside(path), *_extra(beside, extra, place)])
+    files = StudyFiles.read(beside, [*imported_from_beside(path), *_extra(beside, extra, place)])
     words = ", ".join(f"{key}={value}" for key, value in fixed.items())
     name = name or (f"{target}({words})" if words else target)
-    return [Chosen(name, f"{own}:{member}", {**fixed, **choice}, files, choice) for choice in choices]
+    return [ChosenScheduler(name, f"{own}:{member}", {**fixed, **choice}, files, choice) for choice in choices]
 
 
 def _policies(
@@ -317,7 +326,7 @@ def _policies(
     choices: Sequence[Mapping[str, Any]],
     folder: str,
     place: str,
-) -> list[Chosen]:
+) -> list[ChosenScheduler]:
     """A policy with each choice of its options."""
     try:
         base = with_options(target, fixed) if fixed else target
@@ -328,7 +337,7 @@ def _policies(
         raise StudyError(str(error), place) from None
 
 
-def _policy(name: str, target: str, parameters: Mapping[str, Any], folder: str) -> Chosen:
+def _policy(name: str, target: str, parameters: Mapping[str, Any], folder: str) -> ChosenScheduler:
     """A policy, with the files of its parts if it has some. The name of a run has only the last parts of their paths.
 
     Raises:
@@ -339,7 +348,7 @@ def _policy(name: str, target: str, parameters: Mapping[str, Any], folder: str) 
         return _slurm(name, target, folder)
     given = {part: found for part, found in files_in(target).items() if not found[0].startswith("{")}
     if not given:
-        return Chosen(name, target, parameters=parameters)
+        return ChosenScheduler(name, target, parameters=parameters)
     paths = [os.path.abspath(os.path.join(folder, path.partition("?")[0])) for path, _ in given.values()]
     beside = os.path.dirname(paths[0])
     if any(os.path.dirname(path) != beside for path in paths):
@@ -347,8 +356,8 @@ def _policy(name: str, target: str, parameters: Mapping[str, Any], folder: str) 
     for part, (path, rest) in given.items():
         file, mark, query = path.partition("?")
         target = with_options(target, {part: ",".join(filter(None, (os.path.basename(file) + mark + query, rest)))})
-    files = Files.read(beside, dict.fromkeys(map(os.path.basename, paths)))
-    return Chosen(name, target, files=files, parameters=parameters)
+    files = StudyFiles.read(beside, dict.fromkeys(map(os.path.basename, paths)))
+    return ChosenScheduler(name, target, files=files, parameters=parameters)
 
 
 def is_policy(target: str) -> bool:
@@ -363,7 +372,7 @@ def filled(target: str) -> str:
     return target
 
 
-def _slurm(name: str, target: str, folder: str) -> Chosen:
+def _slurm(name: str, target: str, folder: str) -> ChosenScheduler:
     """A Slurm, with its files. They are in one folder, and its slurm.conf includes no others."""
     paths = [os.path.abspath(os.path.join(folder, each)) for each in slurm_files(target)]
     beside = os.path.dirname(paths[0])
@@ -371,7 +380,7 @@ def _slurm(name: str, target: str, folder: str) -> Chosen:
         raise PolicyNameError(f"the files of {shown(target)} are in several folders: put them in one")
     own = [os.path.basename(path) for path in paths]
     extra = [each for each in ("topology.conf",) if os.path.isfile(os.path.join(beside, each))]
-    return Chosen(name, with_slurm_files(target, own), files=Files.read(beside, [*own, *extra]))
+    return ChosenScheduler(name, with_slurm_files(target, own), files=StudyFiles.read(beside, [*own, *extra]))
 
 
 def _target_of(found: type, place: str) -> str:
@@ -411,8 +420,8 @@ class Shelf:
         """The class of a scheduler.
 
         Args:
-            target: see `Chosen`.
-            arguments: see `Chosen`.
+            target: see `ChosenScheduler`.
+            arguments: see `ChosenScheduler`.
             root: the folder of its file, or "".
 
         Raises:
@@ -455,7 +464,7 @@ def _is_in(root: str, module: ModuleType) -> bool:
 # The files that a study names beside its inputs: metrics, usage traces, and the program that simulates.
 
 
-def own_metrics(given: Any, folder: str) -> tuple[tuple[OwnMetricFile, ...], list[Files]]:
+def own_metrics(given: Any, folder: str) -> tuple[tuple[OwnMetricFile, ...], list[StudyFiles]]:
     """The metrics that files define, and these files.
 
     Raises:
@@ -477,7 +486,7 @@ def own_metrics(given: Any, folder: str) -> tuple[tuple[OwnMetricFile, ...], lis
             raise StudyError(f"{shown(metric.name)} is named twice: remove one of them", place)
         path, _, name = metric.target.rpartition(":")
         beside, own = os.path.split(os.path.abspath(path))
-        files.append(Files.read(beside, imported_from_beside(path)))
+        files.append(StudyFiles.read(beside, imported_from_beside(path)))
         about = (metric.name, metric.label, metric.definition, metric.unit, metric.better)
         found[metric.name] = OwnMetricFile(f"{own}:{name}", files[-1].digest, *about)
     return tuple(found.values()), files
@@ -511,4 +520,65 @@ def digest_of_program(batsim: Sequence[str]) -> str:
     path = shutil.which(batsim[0])
     if path is None:
         raise StudyError(f"there is no program {shown(batsim[0])}", "batsim")
-    return Files.read(os.path.dirname(path), [os.path.basename(path)]).digest
+    return StudyFiles.read(os.path.dirname(path), [os.path.basename(path)]).digest
+
+
+# The electricity of a run: its carbon intensity, price and cap, as its measure names them.
+
+
+CAP: Final = "cap"
+_KEPT: Final = 16
+
+
+@lru_cache(_KEPT)
+def read_trace(kind: str, text: str, root: str, digest: str) -> Trace:
+    """The values of a carbon intensity, a price or a cap.
+
+    Args:
+        kind: `carbon`, `price` or `cap`.
+        text: its name.
+        root: the folder of its file.
+        digest: the digest of its file; "" if it has none. A file that has changed is read again.
+
+    Raises:
+        InputError: it cannot be used.
+        OSError: its file cannot be read.
+    """
+    if kind == CAP:
+        return cap_named(text, root)
+    return trace_named(text, CARBON if kind == CARBON else PRICE, root)
+
+
+def electricity_of(measure: Measure, roots: Mapping[str, str]) -> Electricity:
+    """The electricity of runs that are measured so.
+
+    Args:
+        measure: how they are measured.
+        roots: the folders of files, by their digests.
+
+    Raises:
+        InputError: a trace cannot be used.
+        OSError: a file cannot be read.
+    """
+    return _electricity({each: roots[each.files] if each.files else "" for each in measure.traces})
+
+
+def known_electricity(measure: Measure) -> Electricity:
+    """The electricity of such runs on this machine, later: traces whose files have changed are not known.
+
+    Raises:
+        InputError: a trace cannot be used.
+    """
+    found = {}
+    for each in measure.traces:
+        try:
+            if not each.files or StudyFiles.read(each.root, [trace_file(each.text) or ""]).digest == each.files:
+                found[each] = each.root
+        except OSError:
+            continue
+    return _electricity(found)
+
+
+def _electricity(places: Mapping[TraceFile, str]) -> Electricity:
+    known = {each.kind: read_trace(each.kind, each.text, root, each.files) for each, root in places.items()}
+    return Electricity(carbon=known.get(CARBON), price=known.get(PRICE), cap=known.get(CAP))
