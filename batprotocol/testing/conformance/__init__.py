@@ -19,9 +19,10 @@ except ImportError as error:
 
 from batprotocol.testing.conformance._cases import STAGES, Case, cases
 from batprotocol.testing.conformance._conversations import conversations
+from batprotocol.testing.conformance._formats import github, gitlab, junit
 from batprotocol.testing.conformance._play import Finding
 from batprotocol.testing.conformance._programs import CannotRun, Command, Endpoint, Library
-from batprotocol.testing.conformance._report import Group, Report, github, gitlab, junit
+from batprotocol.testing.conformance._report import Group, Report
 from batprotocol.testing.conformance._search import (
     DEFAULT_EXAMPLES,
     DEFAULT_TIMEOUT,
