@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from batprotocol._util.files import reason_of, whole
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output
 from batprotocol.errors import DecodeError, InputError
 from batprotocol.recordings.names import place_of
 from batprotocol.recordings.sources import RECORDINGS, is_recording, single
@@ -82,7 +82,7 @@ def _tell_rounded(name: str, reading: Reading) -> None:
 def _copy(source: str, target: str) -> None:
     """Write a whole recording in another container."""
     from batprotocol.recordings import Capture
-    from batprotocol.recordings.copying import copy
+    from batprotocol.recordings.copies import copy
 
     output = Output()
     with Capture(source) as run, output.progress():
