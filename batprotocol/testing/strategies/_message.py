@@ -81,6 +81,6 @@ def conversations(rules: str = DEFAULT_RULE_SET) -> SearchStrategy[list[Any]]:
     Args:
         rules: the rule set that they follow.
     """
-    from batprotocol.testing.conformance import _conversations as improvising
+    from batprotocol.testing import conformance  # the simulator, which the other strategies do not need
 
-    return improvising.conversations(rules=rules)
+    return conformance.conversations(rules=rules)
