@@ -1,7 +1,4 @@
-"""A study: its description, in TOML or in Python, and its runs.
-
-It must not know on which machines they run, nor the store.
-"""
+"""A study: its description, in TOML or in Python, and its runs."""
 
 from __future__ import annotations
 

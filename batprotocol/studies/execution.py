@@ -1,4 +1,7 @@
-"""The execution of a study: it runs the runs that are not in the store, on one of the engines."""
+"""The execution of a study: it runs the runs that are not in the store, on one of the engines.
+
+If this process dies, the runs in the store stay there, and the next process runs the others.
+"""
 
 from __future__ import annotations
 

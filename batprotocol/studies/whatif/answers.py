@@ -1,4 +1,9 @@
-"""The answer to a what-if question: each alternative compared with today's policy, simulated."""
+"""The answer to a what-if question: each alternative compared with today's policy, simulated.
+
+Today's policy is simulated, too, since a simulation is never the machine itself: the copy and the alternatives
+have the same past and the same errors. The difference between the copy and what really happened is the model's own
+error. The sign of a difference that is smaller than this error is unknown.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ metric, such as the seconds that its jobs waited, and the number of its jobs: th
 the whole log, however it is cut.
 
 A job belongs to the window in which it came in the log, by any alternative. It waits from the moment at which it could
-have started: after its begin, and after the jobs that it waits for. This module must not know how windows are compared.
+have started: after its begin, and after the jobs that it waits for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""The difference between two runs of a log, what speaks against it, and the groups that gain or lose."""
+"""The difference between two runs of a log, what speaks against it, and the groups that gain or lose.
+
+The difference is that of the whole log, so it does not depend on the windows: only its interval does. That is the
+widest of those from the windows, and from two, four... of them joined, as long as at least ten are left. `arguments_of`
+draws the same conclusion in other ways: from windows of half and of double the length, after a longer warm-up, and
+without the windows that weigh most. A conclusion that changes is not one to buy hosts by.
+"""
 
 from __future__ import annotations
 

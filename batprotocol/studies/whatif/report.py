@@ -1,4 +1,8 @@
-"""The report of a what-if study: one page of HTML without scripts, which needs no network."""
+"""The report of a what-if study: one page of HTML without scripts, which needs no network.
+
+Its markup and style are in the folder `page/`. All names from the log are escaped, and a policy in the page forbids all
+requests and scripts. The numbers of tables are the texts of `Table`, as `batproto study table` prints them.
+"""
 
 from __future__ import annotations
 
