@@ -18,8 +18,6 @@ import sys
 import tempfile
 from typing import Any
 
-__all__ = ["main", "prepared", "report"]
-
 _SECONDS = 60.0
 _KEPT = 10_000
 """The number of bytes of an output that are reported: the last ones."""

@@ -55,19 +55,6 @@ if TYPE_CHECKING:
 
     from batprotocol.studies.comparing._figure import Plot
 
-__all__ = [
-    "FORMATS",
-    "OF_JOBS",
-    "Look",
-    "expect_plots",
-    "plot_boxes",
-    "plot_ecdf",
-    "plot_lines",
-    "plot_means",
-    "plot_watts",
-    "save_plot",
-]
-
 
 FORMATS: Final = ("png", "svg", "pdf")
 

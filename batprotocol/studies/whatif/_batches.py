@@ -26,8 +26,6 @@ from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slo
 from batprotocol.workloads.requests import Allocated, Attempt
 from batprotocol.workloads.requests.notation import Dependency, parse_dependency
 
-__all__ = ["FROM_SUBMISSION", "Facts", "LoggedRun", "Parts", "RunOfLog", "facts_of", "metric_of"]
-
 FROM_SUBMISSION: Final = Metric(
     "mean_time_from_submission",
     "mean time from submission to start",

@@ -37,8 +37,6 @@ from batprotocol.studies.runs import Measure, Run, Task, limits_of
 from batprotocol.studies.sources import ChosenScheduler, StudyFiles, chosen, digest_of_program, own_metrics, traces_of
 from batprotocol.workloads import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
 
-__all__ = ["Description", "read_description"]
-
 _SETTINGS: Final = ("name", "timeout", "memory", "metrics")
 _EXAMPLE: Final = "example"
 _OF_MODELS: Final = ("jobs", "arrival_factor", "offered_load", "estimates", "estimate_factor", "walltimes", "seed")

@@ -27,28 +27,8 @@ from batprotocol.studies.comparing.intervals import (
     ratio,
 )
 from batprotocol.studies.comparing.tables import Cell
-from batprotocol.studies.whatif.batches import Parts, RunJob, RunOfLog, metric_of
-from batprotocol.studies.whatif.question import LogSpan, span_text, windows_of
-
-__all__ = [
-    "KINDS",
-    "MARKS",
-    "Argument",
-    "Change",
-    "Cut",
-    "Membership",
-    "Sums",
-    "arguments_of",
-    "changes_of",
-    "difference_of",
-    "is_within",
-    "mean_of",
-    "membership_of",
-    "strip_of",
-    "sums_of",
-    "widest_difference",
-]
-
+from batprotocol.studies.whatif._batches import Parts, RunJob, RunOfLog, metric_of
+from batprotocol.studies.whatif._question import LogSpan, span_text, windows_of
 
 MARKS: Final = 10
 """The number of signs in a strip: with more windows, several share one."""
