@@ -20,7 +20,6 @@ from batprotocol.campaigns.entities.scheduling import Couple, Limit, draw, is_te
 from batprotocol.campaigns.model import (
     Campaign,
     ControllerSettings,
-    ControllerState,
     Forecast,
     GridJobState,
     GridSettings,
@@ -28,6 +27,7 @@ from batprotocol.campaigns.model import (
     GridTask,
     GridValue,
     JobOrder,
+    PiControllerState,
     Regulator,
     Tap,
     TapSettings,
@@ -127,13 +127,13 @@ def after(tap: Tap, submitted: int, settings: TapSettings) -> Tap:
 # A PI controller: it submits more or fewer jobs, so that a small number of them waits.
 
 
-def step(state: ControllerState, waiting: int, settings: ControllerSettings) -> ControllerState:
+def step(state: PiControllerState, waiting: int, settings: ControllerSettings) -> PiControllerState:
     """The next state of the controller.
 
     If the result is limited, to 0 or to the maximum, the sum does not grow further in that direction. So there is no
     flood after a long time in which nothing could be submitted.
 
-    >>> step(ControllerState(campaign=1, cluster="a"), 0, ControllerSettings()).submitted
+    >>> step(PiControllerState(campaign=1, cluster="a"), 0, ControllerSettings()).submitted
     2.2
     """
     error = settings.reference - waiting
@@ -142,7 +142,7 @@ def step(state: ControllerState, waiting: int, settings: ControllerSettings) -> 
     bounded = min(max(submitted, 0.0), float(settings.maximum))
     if (submitted - bounded) * error > 0:
         integral = state.integral
-    return ControllerState(campaign=state.campaign, cluster=state.cluster, submitted=bounded, integral=integral)
+    return PiControllerState(campaign=state.campaign, cluster=state.cluster, submitted=bounded, integral=integral)
 
 
 # The runner: it selects the tasks to submit to the clusters, and their order. The loop submits them.
@@ -243,7 +243,7 @@ class Regulation(GridValue, frozen=True, kw_only=True):
     served: tuple[Couple, ...]
     limits: dict[tuple[int, str], Limit]
     taps: tuple[Tap, ...] = ()
-    controllers: tuple[ControllerState, ...] = ()
+    controllers: tuple[PiControllerState, ...] = ()
 
 
 def limit_by_tap(rate: int, *, max_jobs: int | None = None, active: int = 0, queued: int = 0, ahead: int = 1) -> int:
@@ -310,7 +310,7 @@ def _by_controllers(
         if first is None:
             continue
         waiting = sum(job.cluster == cluster and job.state is GridJobState.REMOTE_WAITING for job in grid.jobs)
-        state = old.get(first.key) or ControllerState(campaign=first.campaign.id, cluster=cluster)
+        state = old.get(first.key) or PiControllerState(campaign=first.campaign.id, cluster=cluster)
         state = step(state, waiting, settings.controller)
         states.append(state)
         limits[first.key] = Limit(jobs=min(round(state.submitted), settings.batch))
