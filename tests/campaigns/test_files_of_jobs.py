@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from batprotocol.campaigns.managers import JobRequest, LocalProcesses, interface
+from batprotocol.campaigns.managers import JobRequest, LocalProcesses, interface, local
 from batprotocol.campaigns.managers.interface import (
     append_line,
     content_of,
@@ -131,3 +133,17 @@ def test_folders_of_groups_that_are_broken(tmp_path: Path) -> None:
     again.close()
     unfinished = [each.name for each in jobs.iterdir() if each.suffix]
     assert unfinished == []
+
+
+def test_only_what_belongs_to_a_leader_is_killed() -> None:
+    """The number of a process may be that of another one by now."""
+    running = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    try:
+        for process, leader in ((running.pid, os.getpid()), (running.pid, None)):
+            local._kill_group(process, leader)
+        assert running.poll() is None
+        local._kill_group(running.pid, running.pid)
+        assert running.wait(60) == -signal.SIGKILL
+        local._kill_group(running.pid, running.pid)
+    finally:
+        running.kill()
