@@ -68,7 +68,7 @@ def tap_in_grace(tap: Tap, now: float, settings: TapSettings) -> bool:
 def increase_tap(tap: Tap, settings: TapSettings) -> Tap:
     """The tap with a greater rate; from the maximum on, it does not grow.
 
-    >>> increase(Tap(campaign=1, cluster="a", rate=9), TapSettings()).rate
+    >>> increase_tap(Tap(campaign=1, cluster="a", rate=9), TapSettings()).rate
     13
     """
     if tap.rate >= settings.maximum:
@@ -79,7 +79,7 @@ def increase_tap(tap: Tap, settings: TapSettings) -> Tap:
 def decrease_tap(tap: Tap, now: float, settings: TapSettings) -> Tap:
     """The tap with a smaller rate, but not below the first one. In the time of grace, it is unchanged.
 
-    >>> decrease(Tap(campaign=1, cluster="a", rate=13), 0.0, TapSettings()).rate
+    >>> decrease_tap(Tap(campaign=1, cluster="a", rate=13), 0.0, TapSettings()).rate
     8
     """
     if tap.rate <= settings.rate or tap_in_grace(tap, now, settings):
