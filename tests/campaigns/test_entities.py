@@ -179,11 +179,11 @@ def test_a_rate_stays_between_the_first_and_the_greatest(turns: list[str]) -> No
     settings, tap = TapSettings(grace=0.0), Tap(campaign=1, cluster="a")
     for now, turn in enumerate(turns):
         if turn == "increase":
-            tap = regulation.increase(tap, settings)
+            tap = regulation.increase_tap(tap, settings)
         elif turn == "decrease":
-            tap = regulation.decrease(tap, now, settings)
+            tap = regulation.decrease_tap(tap, now, settings)
         else:
-            tap = regulation.close(tap, now) if turn == "close" else regulation.open_(tap)
+            tap = regulation.close_tap(tap, now) if turn == "close" else regulation.open_tap(tap)
         assert settings.rate <= tap.rate <= settings.maximum
 
 
@@ -192,7 +192,7 @@ def test_a_controller_stays_within_its_bounds(waiting: list[int]) -> None:
     settings = ControllerSettings()
     state = PiControllerState(campaign=1, cluster="a")
     for each in waiting:
-        state = regulation.step(state, each, settings)
+        state = regulation.controller_step(state, each, settings)
         assert 0 <= state.submitted <= settings.maximum
 
 
@@ -201,9 +201,9 @@ def test_a_controller_does_not_make_up_for_a_long_silence() -> None:
     settings = ControllerSettings()
     state = PiControllerState(campaign=1, cluster="a")
     for _ in range(1000):
-        state = regulation.step(state, 1000, settings)
+        state = regulation.controller_step(state, 1000, settings)
     for _ in range(10):
-        state = regulation.step(state, 0, settings)
+        state = regulation.controller_step(state, 0, settings)
     assert state.submitted > 5
 
 
