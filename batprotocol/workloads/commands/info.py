@@ -14,8 +14,8 @@ from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
 from batprotocol.results.text import duration, percent, ratio
 from batprotocol.simulator import WEEK, WorkloadInfo, WorkloadShare, named_workload, with_recordings, workload_info
+from batprotocol.sites.logs.formats import is_logged, read_log
 from batprotocol.sites.logs.imports import Import
-from batprotocol.sites.logs.opening import is_logged, read_log
 
 __all__ = ["show"]
 

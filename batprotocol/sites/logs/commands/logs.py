@@ -16,15 +16,12 @@ from batprotocol._util.tables import LeftOut
 from batprotocol.cli.terminal.output import Output, ProgressBar
 from batprotocol.cli.terminal.text import printable
 from batprotocol.errors import InputError
-from batprotocol.sites.logs.anonymous import Anonymizer, random_key
-from batprotocol.sites.logs.asking import Unit
-from batprotocol.sites.logs.choosing import Chosen, moment
 from batprotocol.sites.logs.commands.check import Checked, check_json, checked_copy, print_check
-from batprotocol.sites.logs.commands.report import Report, as_json, lines
-from batprotocol.sites.logs.imports import OUTPUTS, Import
-from batprotocol.sites.logs.jobs import LoggedJob
-from batprotocol.sites.logs.opening import read_log
-from batprotocol.sites.logs.runs import Attempts
+from batprotocol.sites.logs.commands.report import ImportReport, as_json, lines
+from batprotocol.sites.logs.formats import read_log
+from batprotocol.sites.logs.imports import OUTPUTS, Anonymizer, ChosenJobs, Import, moment, random_key
+from batprotocol.sites.logs.jobs import Attempts, LoggedJob
+from batprotocol.sites.logs.workloads import Unit
 from batprotocol.workloads import write_host_events
 from batprotocol.workloads.commands.texts import read_text
 
@@ -68,7 +65,7 @@ def show(
         ]
         period = LeftOut()
         anonymizer = _anonymizer(screen, anonymous, key, others)
-        chosen = Chosen(
+        chosen = ChosenJobs(
             opened,
             begin=-inf if begin is None else moment(begin, zone),
             end=inf if end is None else moment(end, zone),
@@ -94,11 +91,11 @@ def show(
             _write_events(made, events)
         left_out = [*((log.name, log.left_out) for log in opened), ("", period), ("", made.left_out)]
         checked = checked_copy(made, policies) if check and made.hosts else None
-        report = Report(made, [(log.name, log.format) for log in opened], count, left_out, written, zone)
+        report = ImportReport(made, [(log.name, log.format) for log in opened], count, left_out, written, zone)
     _print(screen, report, checked, is_json=as_json)
 
 
-def _print(screen: Output, report: Report, checked: Checked | None, *, is_json: bool) -> None:
+def _print(screen: Output, report: ImportReport, checked: Checked | None, *, is_json: bool) -> None:
     if is_json:
         found = as_json(report)
         screen.json(json.dumps(found | ({} if checked is None else check_json(checked)), indent=2, ensure_ascii=False))

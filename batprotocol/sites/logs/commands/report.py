@@ -13,7 +13,7 @@ from batprotocol.cli.terminal.text import Piece, number_of
 from batprotocol.sites.logs.formats import FORMATS
 from batprotocol.sites.logs.imports import Import
 
-__all__ = ["Report", "as_json", "lines"]
+__all__ = ["ImportReport", "as_json", "lines"]
 
 _WIDTH: Final = 12
 _DAY: Final = 86400.0
@@ -27,7 +27,7 @@ _UNITS: Final = {
 }
 
 
-class Report(NamedTuple):
+class ImportReport(NamedTuple):
     """The facts of an import that are reported.
 
     Attributes:
@@ -47,7 +47,7 @@ class Report(NamedTuple):
     zone: str | None
 
 
-def lines(report: Report) -> Iterator[list[Piece]]:
+def lines(report: ImportReport) -> Iterator[list[Piece]]:
     """The lines of the report."""
     made, survey = report.made, report.made.survey
     for name, format in report.logs:
@@ -80,7 +80,7 @@ def _line(name: str, text: str) -> list[Piece]:
     return [("field", name.ljust(_WIDTH)), ("", text)]
 
 
-def _reasons(report: Report, is_row: bool) -> list[tuple[str, Any]]:
+def _reasons(report: ImportReport, is_row: bool) -> list[tuple[str, Any]]:
     found = [(name, each) for name, left_out in report.left_out for each in left_out if each.is_row is is_row]
     return sorted(found, key=lambda pair: -pair[1].count)
 
@@ -102,7 +102,7 @@ def _moment(seconds: float, zone: str | None) -> str:
         return f"{seconds:.12g} s"
 
 
-def as_json(report: Report) -> dict[str, Any]:
+def as_json(report: ImportReport) -> dict[str, Any]:
     """The report as values of JSON."""
     made, survey = report.made, report.made.survey
     rows = [

@@ -12,7 +12,13 @@ from typing import AnyStr, Final, Literal, NamedTuple
 from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError, shown
 
-__all__ = ["NEEDED", "Layout", "layout_of", "whole_rows"]
+__all__ = [
+    "NEEDED",
+    "SacctLayout",
+    "layout_of",
+    "whole_rows",
+]
+
 
 NEEDED: Final = "sacct --allusers --allocations --duplicates --parsable2 --format=ALL"
 """A command whose output has all that is read."""
@@ -59,7 +65,7 @@ _LONGEST_LIST: Final = 10_000
 _KNOWN: Final = frozenset((*_LIKE, "jobname", "partition", "account", "user", "elapsed", "cluster", "nnodes"))
 
 
-class Layout(NamedTuple):
+class SacctLayout(NamedTuple):
     """How the lines of a file are divided.
 
     Attributes:
@@ -144,7 +150,7 @@ class _Divisions:
         steps: the pieces that were looked at.
     """
 
-    def __init__(self, layout: Layout, pieces: Sequence[str]) -> None:
+    def __init__(self, layout: SacctLayout, pieces: Sequence[str]) -> None:
         self.steps = 0
         self._names = layout.names
         self._texts = layout.texts
@@ -195,7 +201,7 @@ class _Divisions:
 
 def layout_of(
     lines: Iterator[tuple[int, str]], file: str, fields: Sequence[str] | None = None, delimiter: str | None = None
-) -> Layout:
+) -> SacctLayout:
     """Find the layout from the first lines of a file.
 
     Args:
@@ -210,7 +216,7 @@ def layout_of(
     first = next((line for _, line in lines), "")
     names = _names(first, delimiter)
     if names is None and fields is not None:
-        return Layout(tuple(name.strip().partition("%")[0].lower() for name in fields), delimiter or "|")
+        return SacctLayout(tuple(name.strip().partition("%")[0].lower() for name in fields), delimiter or "|")
     if names is None:
         raise InputError(
             f"expected sacct's header, such as 'JobID|User|Submit|Start|End|State', got {shown(first)}; "
@@ -220,7 +226,7 @@ def layout_of(
         )
     found, between = names
     if between:
-        return Layout(found, between, header=first, lines=1)
+        return SacctLayout(found, between, header=first, lines=1)
     ruler = next((line for _, line in lines), "")
     if not _RULER.fullmatch(ruler):
         raise InputError(
@@ -230,7 +236,7 @@ def layout_of(
         )
     spans = tuple((found.start(), found.end()) for found in re.finditer("-+", ruler))
     cut = tuple(first[start:end].strip().lower() for start, end in spans)
-    return Layout(cut, "", spans, first, 2)
+    return SacctLayout(cut, "", spans, first, 2)
 
 
 def _names(line: str, delimiter: str | None) -> tuple[tuple[str, ...], str] | None:
@@ -252,7 +258,7 @@ def _names(line: str, delimiter: str | None) -> tuple[tuple[str, ...], str] | No
 
 
 def whole_rows(
-    lines: Iterator[tuple[int, str]], layout: Layout, left_out: LeftOut | None = None
+    lines: Iterator[tuple[int, str]], layout: SacctLayout, left_out: LeftOut | None = None
 ) -> Iterator[tuple[int, str]]:
     """The rows of a file with their numbers, without header. A row whose text has an end of line is put together.
 
