@@ -15,13 +15,12 @@ from sacct_lines import local, parsable, read, reasons, rows_of
 from batprotocol.errors import InputError
 from batprotocol.sites.logs import Attempt, JobState, LoggedJob
 from batprotocol.sites.logs.managers.rows import tasks_of
+from batprotocol.sites.logs.managers.sacct_columns import SubmitOptions, submission_of
 from batprotocol.sites.logs.managers.sacct_rows import (
     TWICE,
-    SubmitOptions,
     amounts_of,
     resources_of,
     seconds_of,
-    submission_of,
 )
 
 WITHOUT_ENGINE = True

@@ -18,10 +18,10 @@ from batprotocol._util.times import CLOCKS_DIFFER, Clock
 from batprotocol.errors import InputError
 from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob
 from batprotocol.sites.logs.managers.rows import array_of, tasks_of
-from batprotocol.sites.logs.managers.sacct_columns import NEEDED
+from batprotocol.sites.logs.managers.sacct_columns import NEEDED, SubmitOptions, submission_of
 from batprotocol.sites.slurm import texts as amounts
 from batprotocol.sites.slurm.texts import MOST_DIGITS, SHORT_STATES, amount, elapsed, job_id, tres
-from batprotocol.workloads.requests.notation import expanded_names, parse_dependency, parse_memory
+from batprotocol.workloads.requests.notation import expanded_names, parse_memory
 
 __all__ = [
     "LEFT_OUT",
@@ -37,7 +37,6 @@ __all__ = [
     "SacctAmounts",
     "SacctResources",
     "SacctRows",
-    "SubmitOptions",
     "amounts_of",
     "asked_memory_of",
     "codes_of",
@@ -48,7 +47,6 @@ __all__ = [
     "seconds_of",
     "settled",
     "state_of",
-    "submission_of",
     "walltime_of",
 ]
 
@@ -363,115 +361,6 @@ WENT_ON: Final = frozenset({JobState.RUNNING, JobState.PENDING, JobState.SUSPEND
 def state_of(text: str) -> JobState | None:
     """The state that a text names, such as `CANCELLED by 1000`; None if there is no such state."""
     return STATES.get(text) or STATES.get(text.partition(" ")[0])
-
-
-# The options in the command line of a submission (`SubmitLine`): dependency, constraint, named and exclusive hosts.
-
-
-_PROGRAMS: Final = ("sbatch", "srun", "salloc")
-_LONGEST: Final = 4096
-_WITHOUT_VALUE: Final = frozenset("HhIkOQsVvWXuE")
-_LONG_WITHOUT_VALUE: Final = frozenset(
-    ("--contiguous", "--exclusive", "--hold", "--ignore-pbs", "--immediate", "--kill-on-invalid-dep", "--no-kill",
-     "--no-requeue", "--oversubscribe", "--overcommit", "--parsable", "--quiet", "--reboot", "--requeue", "--share",
-     "--spread-job", "--test-only", "--use-min-nodes", "--verbose", "--wait", "--get-user-env", "--propagate",
-     "--nice", "--export-file", "--disable-status", "--label", "--pty", "--unbuffered", "--no-shell")
-)  # fmt: skip
-_TAKEN: Final = {
-    "-d": "dependency",
-    "-C": "constraint",
-    "-w": "nodelist",
-    "-x": "exclude",
-    **{f"--{name}": name for name in ("dependency", "constraint", "nodelist", "exclude")},
-}
-_MARK: Final = re.compile("|".join((*_TAKEN, "--exclusive")))
-"""What a line has that has an option that is read: a search for each line of a log must be fast."""
-
-
-class SubmitOptions(NamedTuple):
-    """The options in a command line.
-
-    Attributes:
-        dependency: the dependency, in the vocabulary of `batprotocol.workloads.requests`; None if it has none that can
-            be read.
-        constraint: the features that it asks for; None if it has none.
-        exclusive: whether it asks for hosts of its own; None if it does not.
-        unread: whether it has a dependency that cannot be read.
-        nodelist: the names of the hosts that it must have; None if it names none. A name with a `/` is a file, which
-            the log does not have.
-        exclude: the names of the hosts that it must not have; likewise.
-    """
-
-    dependency: str | None = None
-    constraint: str | None = None
-    exclusive: bool | None = None
-    unread: bool = False
-    nodelist: str | None = None
-    exclude: str | None = None
-
-
-_NONE: Final = SubmitOptions()
-
-
-def submission_of(line: str) -> SubmitOptions:
-    """The options in a command line.
-
-    >>> found = submission_of("sbatch -N2 -d afterok:1 -w n[1-2] --exclusive job.sh -C x")
-    >>> found.dependency, found.constraint, found.exclusive, found.nodelist
-    ('afterok:1', None, True, 'n[1-2]')
-    """
-    if _MARK.search(line) is None:
-        return _NONE
-    return _read(line[:_LONGEST])
-
-
-@lru_cache(1024)
-def _read(line: str) -> SubmitOptions:
-    words = line.split()
-    if not words or words[0].rpartition("/")[2] not in _PROGRAMS:
-        return _NONE
-    found: dict[str, str] = {}
-    exclusive: bool | None = None
-    place = 1
-    while place < len(words) and words[place].startswith("-") and words[place] != "--wrap":
-        name, value, used = _option(words, place)
-        if name == "--exclusive":
-            exclusive = not value or None
-        elif name in _TAKEN:
-            found[_TAKEN[name]] = value
-        place += used
-    dependency = found.get("dependency")
-    read = SubmitOptions(
-        dependency,
-        found.get("constraint"),
-        exclusive,
-        nodelist=_names(found.get("nodelist", "")),
-        exclude=_names(found.get("exclude", "")),
-    )
-    try:
-        if dependency is not None:
-            parse_dependency(dependency)
-    except InputError:
-        return read._replace(dependency=None, unread=True)
-    return read
-
-
-def _names(text: str) -> str | None:
-    """Names of hosts; None if there are none, or they are in a file."""
-    return text if text and "/" not in text else None
-
-
-def _option(words: list[str], place: int) -> tuple[str, str, int]:
-    """The name of an option, its value ("" if it has none), and the number of words that it takes."""
-    word = words[place]
-    name, value = word[:2], word[2:]
-    is_alone = word[1:2] in _WITHOUT_VALUE
-    if word.startswith("--"):
-        name, _, value = word.partition("=")
-        is_alone = "=" in word or name in _LONG_WITHOUT_VALUE
-    if is_alone or value or place + 1 == len(words):
-        return name, value, 1
-    return name, words[place + 1], 2
 
 
 # A row of Slurm's accounting becomes a job with one attempt. All of Slurm's formats are brought to such rows.
