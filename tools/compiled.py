@@ -37,12 +37,7 @@ _GROUP: Final = "batprotocol"
 _PACKAGES: Final = (
     "conversation",
     "simulator/batsim",
-    "simulator/batsim/actors",
-    "simulator/batsim/server",
-    "simulator/batsim/state",
     "simulator/machine",
-    "simulator/progress",
-    "simulator/queue",
     "wire/dialect",
 )
 PLAIN: Final = frozenset(
@@ -50,16 +45,14 @@ PLAIN: Final = frozenset(
         # mypyc makes no enums with fields, and ignores the arguments of a class statement of a msgspec.Struct.
         "conversation/automaton.py",
         "conversation/rules.py",
-        "simulator/batsim/state/messages.py",
-        "simulator/batsim/state/rules.py",
+        "simulator/batsim/messages.py",
+        "simulator/batsim/rules.py",
         # It is a class of another library with a few additions.
         "conversation/usage.py",
         # They are tables, or run once for a job, and gain nothing.
         "conversation/advice.py",
         "conversation/events.py",
-        "simulator/progress/placement.py",
-        # It gives Python's own methods for copies.
-        "simulator/machine/demands.py",
+        "simulator/machine/placement.py",
     }
 )
 """The modules of these packages that are not compiled."""

@@ -39,6 +39,7 @@ PACKAGES = {
     "conversation": ("batprotocol/conversation", "tests/conversation"),
     "edc": ("batprotocol/edc", "tests/edc"),
     "entities": ("batprotocol/campaigns/entities", "tests/campaigns"),
+    "managers": ("batprotocol/campaigns/managers", "tests/campaigns"),
     "gym": ("batprotocol/gym", "tests/learning"),
     "nodes": ("batprotocol/fast/runtime", "tests/fast"),
     "policies": ("batprotocol/policies", "tests/policies"),

@@ -16,8 +16,8 @@ from batprotocol._util.tables import guarded
 from batprotocol.errors import printable
 
 __all__ = [
-    "Entry",
     "Grid",
+    "GridEntry",
     "as_csv",
     "as_html",
     "as_json",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-class Entry(NamedTuple):
+class GridEntry(NamedTuple):
     """One text of a table, and whether it stands out."""
 
     text: str
@@ -43,7 +43,7 @@ class Grid(NamedTuple):
     """A table of texts. The first `texts` columns are words, aligned to the left. The other columns are numbers."""
 
     header: Sequence[str]
-    rows: Sequence[Sequence[Entry]]
+    rows: Sequence[Sequence[GridEntry]]
     caption: str = ""
     texts: int = 1
 
@@ -67,12 +67,12 @@ _MINUS: Final = re.compile(r"-(?=[0-9])")
 _MARKDOWN: Final = {character: f"\\{character}" for character in "\\`*_|<>[]"}
 
 
-def text_lines(grid: Grid, *, marked: bool) -> list[list[Entry]]:
+def text_lines(grid: Grid, *, marked: bool) -> list[list[GridEntry]]:
     """The lines of a table as pieces of text, in columns. With `marked`, bold entries have asterisks, too."""
 
-    def shown(entry: Entry) -> Entry:
+    def shown(entry: GridEntry) -> GridEntry:
         text = printable(entry.text)
-        return Entry(f"{_MARK}{text}{_MARK}" if marked and entry.bold else text, entry.bold)
+        return GridEntry(f"{_MARK}{text}{_MARK}" if marked and entry.bold else text, entry.bold)
 
     body = [[shown(entry) for entry in row] for row in grid.rows]
     header = [printable(name) for name in grid.header]
@@ -83,13 +83,13 @@ def text_lines(grid: Grid, *, marked: bool) -> list[list[Entry]]:
             return text.rjust(widths[place])
         return text.ljust(widths[place]) if place + 1 < len(widths) else text
 
-    lines = [[Entry("  ".join(padded(place, name) for place, name in enumerate(header)).rstrip(), True)]]
+    lines = [[GridEntry("  ".join(padded(place, name) for place, name in enumerate(header)).rstrip(), True)]]
     for row in body:
-        pieces: list[Entry] = []
+        pieces: list[GridEntry] = []
         for place, entry in enumerate(row):
             whole = padded(place, entry.text)
             before, after = whole.split(entry.text, 1) if entry.text else (whole, "")
-            pieces += [Entry("  " * bool(place) + before), entry, Entry(after)]
+            pieces += [GridEntry("  " * bool(place) + before), entry, GridEntry(after)]
         lines.append([piece for piece in pieces if piece.text])
     return lines
 
@@ -103,25 +103,25 @@ def as_text(grid: Grid) -> str:
 def as_markdown(grid: Grid) -> str:
     """The table in GitHub's Markdown."""
 
-    def shown(entry: Entry) -> str:
+    def shown(entry: GridEntry) -> str:
         text = _escaped(" ".join(entry.text.split()), _MARKDOWN)
         return f"**{text}**" if entry.bold else text
 
     marks = ["---" if place < grid.texts else "---:" for place in range(len(grid.header))]
     lines = [
-        [shown(Entry(name)) for name in grid.header],
+        [shown(GridEntry(name)) for name in grid.header],
         marks,
         *([shown(entry) for entry in row] for row in grid.rows),
     ]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    caption = "\n\n".join(shown(Entry(line)) for line in grid.caption.splitlines())
+    caption = "\n\n".join(shown(GridEntry(line)) for line in grid.caption.splitlines())
     return f"{table}\n\n{caption}" if caption else table
 
 
 def as_latex(grid: Grid) -> str:
     """The table in LaTeX, with the rules of `booktabs`."""
 
-    def shown(entry: Entry, is_number: bool = False) -> str:
+    def shown(entry: GridEntry, is_number: bool = False) -> str:
         text = _escaped(printable(entry.text), _LATEX)
         if is_number:
             text = _MINUS.sub("$-$", text)
@@ -131,7 +131,7 @@ def as_latex(grid: Grid) -> str:
     lines = [f"% {printable(line)}" for line in grid.caption.splitlines()]
     lines += [r"% needs \usepackage{booktabs}"] if grid.caption else []
     lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
-    lines += [" & ".join(shown(Entry(name)) for name in grid.header) + r" \\", r"\midrule"]
+    lines += [" & ".join(shown(GridEntry(name)) for name in grid.header) + r" \\", r"\midrule"]
     for row in grid.rows:
         lines.append(" & ".join(shown(entry, place >= grid.texts) for place, entry in enumerate(row)) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
@@ -140,17 +140,17 @@ def as_latex(grid: Grid) -> str:
 def as_html(grid: Grid) -> str:
     """The table as HTML for notebooks. All texts are escaped."""
 
-    def cell(tag: str, place: int, entry: Entry) -> str:
+    def cell(tag: str, place: int, entry: GridEntry) -> str:
         text = html.escape(entry.text)
         align = "left" if place < grid.texts else "right"
         return f'<{tag} style="text-align: {align}">{f"<b>{text}</b>" if entry.bold else text}</{tag}>'
 
-    def row(tag: str, entries: Iterable[Entry]) -> str:
+    def row(tag: str, entries: Iterable[GridEntry]) -> str:
         return f"<tr>{''.join(cell(tag, place, entry) for place, entry in enumerate(entries))}</tr>"
 
     said = "<br>".join(map(html.escape, grid.caption.splitlines()))
     caption = f'<caption style="caption-side: bottom">{said}</caption>' if said else ""
-    header = f"<thead>{row('th', map(Entry, grid.header))}</thead>" if any(grid.header) else ""
+    header = f"<thead>{row('th', map(GridEntry, grid.header))}</thead>" if any(grid.header) else ""
     body = "".join(row("td", entries) for entries in grid.rows)
     return f"<table>{caption}{header}<tbody>{body}</tbody></table>"
 

@@ -9,10 +9,9 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 __all__ = ["MOVED", "find_old_names"]
 
@@ -62,7 +61,7 @@ MOVED: Final = {
 _PACKAGE: Final = f"{__name__.split('.')[0]}."
 
 
-class _OldName(Loader):
+class _OldName:
     """Makes a module that has the names of another one."""
 
     def __init__(self, new: str) -> None:
@@ -82,7 +81,7 @@ class _OldName(Loader):
         module.__dict__.update(__getattr__=find, __all__=names, __doc__=new.__doc__)
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds modules by their old names."""
 
     def find_spec(
@@ -96,7 +95,7 @@ class _Finder(MetaPathFinder):
             return None
         new = _PACKAGE + new
         warnings.warn(f"{fullname} is deprecated: use {new} instead", DeprecationWarning, stacklevel=2)
-        return ModuleSpec(fullname, _OldName(new), is_package=True)
+        return ModuleSpec(fullname, cast(Any, _OldName(new)), is_package=True)  # importlib.abc takes long to import
 
 
 def find_old_names() -> None:

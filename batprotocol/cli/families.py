@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -190,7 +189,7 @@ PURPOSES: Final = (
 )
 """The purposes of commands, in the order of the overview. Others follow."""
 
-_ROOT: Final = Path(__file__).resolve().parent.parent
+_ROOT: Final = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _FILE: Final = "commands.json"
 
 
@@ -236,10 +235,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     protocols: dict[str, OtherProtocol] = {}
 
 
-def _folders() -> Iterator[Path]:
+def _folders() -> Iterator[str]:
     """The packages of this library, and those in them."""
-    for above in (str(_ROOT), *(entry.path for entry in os.scandir(_ROOT) if entry.is_dir())):
-        yield from (Path(entry.path) for entry in os.scandir(above) if entry.is_dir())
+    for above in (_ROOT, *(entry.path for entry in os.scandir(_ROOT) if entry.is_dir())):
+        yield from (entry.path for entry in os.scandir(above) if entry.is_dir())
 
 
 @cache
@@ -248,7 +247,8 @@ def manifests() -> tuple[Manifest, ...]:
     found = []
     for folder in sorted(_folders()):
         try:
-            data = (folder / _FILE).read_bytes()
+            with open(os.path.join(folder, _FILE), "rb") as file:
+                data = file.read()
         except OSError:
             continue  # it brings nothing
         found.append(msgspec.json.decode(data, type=Manifest))

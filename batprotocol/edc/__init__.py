@@ -17,16 +17,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from batprotocol._util.deprecation import old_names
-from batprotocol.edc.reply import Reply
-from batprotocol.edc.scheduler import Scheduler, rehearse
-from batprotocol.edc.session import Session, Turn
 
 if TYPE_CHECKING:
+    from batprotocol.edc.reply import Reply
     from batprotocol.edc.running import run
+    from batprotocol.edc.scheduler import Scheduler, rehearse
     from batprotocol.edc.server import DEFAULT_ENDPOINT, Server, serve
+    from batprotocol.edc.session import Session, Turn
 
 __all__ = ["DEFAULT_ENDPOINT", "Reply", "Scheduler", "Server", "Session", "Turn", "rehearse", "run", "serve"]
 
-# They need ZeroMQ. Batsim has its own, so schedulers inside it cannot import them.
-_WITH_SOCKET = {"DEFAULT_ENDPOINT": "server", "Server": "server", "run": "running", "serve": "server"}
-__getattr__ = old_names(__name__, {}, late=_WITH_SOCKET)
+_LATE = {
+    "DEFAULT_ENDPOINT": "server",
+    "Reply": "reply",
+    "Scheduler": "scheduler",
+    "Server": "server",
+    "Session": "session",
+    "Turn": "session",
+    "rehearse": "scheduler",
+    "run": "running",
+    "serve": "server",
+}
+"""The module of each name, which is imported at its first use.
+
+`server` and `running` need ZeroMQ: Batsim has its own, so schedulers inside it cannot import them. Those who read
+recordings need none of these.
+"""
+__getattr__ = old_names(__name__, {}, late=_LATE)

@@ -11,12 +11,31 @@ schemas (`differences`), finds the age of a message (`Fitting`), and makes a `di
 
 from __future__ import annotations
 
-from batprotocol.schemas._codec import Codec, Record, rounded
-from batprotocol.schemas._differences import Difference, Effect, Verdict, differences, worst
-from batprotocol.schemas._dissector import dissector
-from batprotocol.schemas._fitting import Fitting, Verdicts, misfit, other_ages
-from batprotocol.schemas._sources import AGES, TODAY, age, ages, applied, described, read_schema
-from batprotocol.wire.reflection import Enum, Field, Schema, Table, Type, Union
+from typing import TYPE_CHECKING
+
+from batprotocol._util.deprecation import old_names
+
+if TYPE_CHECKING:
+    from batprotocol.schemas._codec import Codec, Record, rounded
+    from batprotocol.schemas._differences import Difference, Effect, Verdict, differences, worst
+    from batprotocol.schemas._dissector import dissector
+    from batprotocol.schemas._fitting import Fitting, Verdicts, misfit, other_ages
+    from batprotocol.schemas._sources import AGES, TODAY, age, ages, applied, described, read_schema
+    from batprotocol.wire.reflection import Enum, Field, Schema, Table, Type, Union
+else:
+    _MODULES = {
+        "_codec": ("Codec", "Record", "rounded"),
+        "_differences": ("Difference", "Effect", "Verdict", "differences", "worst"),
+        "_dissector": ("dissector",),
+        "_fitting": ("Fitting", "Verdicts", "misfit", "other_ages"),
+        "_sources": (
+            "AGES", "TODAY", "Enum", "Field", "Schema", "Table", "Type", "Union", "age", "ages", "applied", "described",
+            "read_schema",
+        ),
+    }  # fmt: skip
+    """The names of each module, which is imported at their first use: most commands use few of them."""
+
+    __getattr__ = old_names(__name__, {}, late={name: module for module, names in _MODULES.items() for name in names})
 
 __all__ = [
     "AGES",

@@ -16,7 +16,6 @@ from batprotocol.errors import DecodeError, EncodeError, an, shown
 from batprotocol.wire import json
 from batprotocol.wire.binding import MAX_DEPTH, MAX_TABLES, RANGES
 from batprotocol.wire.check import check_for
-from batprotocol.wire.dialect.parser import read as read_json
 from batprotocol.wire.engine import as_bytes
 from batprotocol.wire.reader import CODES, MAX_SIZE, read
 from batprotocol.wire.reflection import Field, Schema, Type
@@ -75,6 +74,8 @@ class Codec:
         Raises:
             DecodeError: Batsim's parser would refuse it with this schema.
         """
+        from batprotocol.wire.dialect.parser import read as read_json  # which takes long to import
+
         return read_json(json.as_bytes(text), strict, skipped, self.schema)
 
     def to_json(self, record: Mapping[str, Any], indent: int | None = None) -> str:

@@ -16,7 +16,6 @@ from batprotocol.errors import DecodeError, an
 from batprotocol.model import BATSIM_TO_EDC, Direction
 from batprotocol.schemas._codec import Record
 from batprotocol.schemas._sources import AGES, TODAY, age, ages
-from batprotocol.wire.dialect.parser import read as read_json
 from batprotocol.wire.reader import Reader
 from batprotocol.wire.reflection import Field, Schema, Type
 
@@ -42,6 +41,8 @@ def misfit(data: bytes, schema: Schema, direction: Direction | None = None) -> s
     """
     try:
         if data[:1] == b"{":
+            from batprotocol.wire.dialect.parser import read as read_json  # which takes long to import
+
             record = read_json(data, True, None, schema)
         else:
             record = _Exact(data, schema).message()

@@ -3,12 +3,11 @@
 `simulate` runs a whole simulation of a scheduler in this process. `Simulator` does the same one message at a time. Use
 it to exchange messages in another way, and to copy or pickle a simulation between any two turns.
 
-The modules have these roles: `inputs` reads platform, workloads and external events. From them, the simulator creates
-the `machine` (hosts and links with their states) and the actors of `batsim`. Actors wait for one another in a `queue`,
-and for the `progress` of jobs. `actions` has everything that takes time and shares hosts and links. The rows of result
-files go to the observers of `results`. `peers` connects to decision components that are not Python objects. A
-`Recorder` (`recording`) records messages, and other watchers can follow them (`watching`). `copying` copies a
-simulation, and `simulating` runs a simulation from its inputs to its results.
+The modules have these roles: from its inputs, the simulator creates the `machine` (hosts and links with their states,
+and the queue of future events) and the actors of `batsim`. `actions` has everything that takes time and shares hosts
+and links. The rows of result files go to observers of `batprotocol.results`. `components` connects to decision
+components that are not Python objects. `simulation` runs a simulation from its inputs to its results, and watchers such
+as a `Recorder` can follow its messages. `copies` copies a simulation.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ if TYPE_CHECKING:
     from batprotocol.errors import InputError
     from batprotocol.results import *
     from batprotocol.simulator.batsim.simulator import Simulator
-    from batprotocol.simulator.peers import connect, load_library
-    from batprotocol.simulator.recording import Recorder
-    from batprotocol.simulator.simulating import DecisionComponent, Player, simulate
-    from batprotocol.simulator.watching import Watcher, watched
+    from batprotocol.simulator.components import connect, load_library
+    from batprotocol.simulator.recorder import Recorder
+    from batprotocol.simulator.simulation import DecisionComponent, Player, Watcher, simulate, watched
     from batprotocol.workloads import *
 
 __all__ = [
@@ -48,10 +46,9 @@ __all__ = [
 # Whoever needs one of these modules does not wait for the others.
 _MODULES = {
     "batsim.simulator": ("Simulator",),
-    "peers": ("connect", "load_library"),
-    "recording": ("Recorder",),
-    "simulating": ("DecisionComponent", "Player", "simulate"),
-    "watching": ("Watcher", "watched"),
+    "components": ("connect", "load_library"),
+    "recorder": ("Recorder",),
+    "simulation": ("DecisionComponent", "Player", "Watcher", "simulate", "watched"),
 }
 _OTHERS = {
     **dict.fromkeys(_inputs, "batprotocol.workloads"),

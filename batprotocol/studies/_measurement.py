@@ -23,13 +23,11 @@ from batprotocol.simulator import (
     load_metric,
     measured,
 )
-from batprotocol.studies._sources import Files
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.runs import DONE, Measure, OwnMetricFile
-from batprotocol.studies.store.jobs import failures_in, groups_in, jobs_in, users_in, workflows_in
-from batprotocol.studies.store.rows import Rows
-from batprotocol.studies.traces import electricity_of, known_electricity
+from batprotocol.studies.sources import StudyFiles, electricity_of, known_electricity
+from batprotocol.studies.store.rows import Rows, failures_in, groups_in, jobs_in, users_in, workflows_in
 from batprotocol.workloads.requests import Attempt
 
 FUNCTION: Final = "batprotocol.studies._measurement:measure_again"
@@ -127,7 +125,7 @@ def measures_of(
 
 
 def measure_again(
-    argument: tuple[str, int, tuple[Measure, ...]], shared: Mapping[str, Files], scratch: str
+    argument: tuple[str, int, tuple[Measure, ...]], shared: Mapping[str, StudyFiles], scratch: str
 ) -> dict[str, dict[str, float]] | str:
     """Measure a run from its files.
 

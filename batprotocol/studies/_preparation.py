@@ -25,7 +25,7 @@ _KEPT = 10_000
 """The number of bytes of an output that are reported: the last ones."""
 
 
-class _Failed(Exception):
+class _PreparationFailed(Exception):
     """There will be no Python for workers."""
 
 
@@ -44,7 +44,7 @@ def main(words: list[str]) -> int:
         return 0
     try:
         print(prepared(about))
-    except _Failed as error:
+    except _PreparationFailed as error:
         report(about, str(error.args[0]), str(error.args[1]))
         return 1
     except Exception as error:
@@ -87,7 +87,9 @@ def _run(what: str, command: list[str]) -> None:
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
     if done.returncode:
-        raise _Failed(f"{what} ended with status {done.returncode}", done.stdout[-_KEPT:].decode("utf-8", "replace"))
+        raise _PreparationFailed(
+            f"{what} ended with status {done.returncode}", done.stdout[-_KEPT:].decode("utf-8", "replace")
+        )
 
 
 def _private(folder: str) -> str:
@@ -97,7 +99,7 @@ def _private(folder: str) -> str:
     except FileExistsError:
         found = os.lstat(folder)
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-            raise _Failed(f"{folder} belongs to others: remove it, or set TMPDIR", "") from None
+            raise _PreparationFailed(f"{folder} belongs to others: remove it, or set TMPDIR", "") from None
     return folder
 
 
@@ -116,7 +118,7 @@ def _fetch(about: dict[str, Any], name: str, digest: str, path: str) -> None:
         connection.request("GET", f"/{digest}")
         answer = connection.getresponse()
         if answer.status != 200:
-            raise _Failed(f"{name} cannot be fetched: {answer.status} {answer.reason}", "")
+            raise _PreparationFailed(f"{name} cannot be fetched: {answer.status} {answer.reason}", "")
         with open(path, "wb") as file:
             while piece := answer.read(1 << 20):
                 found.update(piece)
@@ -124,7 +126,7 @@ def _fetch(about: dict[str, Any], name: str, digest: str, path: str) -> None:
     finally:
         connection.close()
     if found.hexdigest() != digest:
-        raise _Failed(f"{name} has changed since the study began", "")
+        raise _PreparationFailed(f"{name} has changed since the study began", "")
 
 
 def report(about: dict[str, Any], reason: str, printed: str, has_worked: bool = False) -> None:

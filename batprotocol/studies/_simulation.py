@@ -41,25 +41,24 @@ from batprotocol.simulator import (
     workflow_results,
     write_allocations,
 )
-from batprotocol.simulator.recording import Recorder
-from batprotocol.studies._changes import file_of_events, made_events, until_of
-from batprotocol.studies._inputs import Inputs, Submitted
+from batprotocol.simulator.recorder import Recorder
+from batprotocol.studies._inputs import Inputs, Submitted, file_of_events, made_events, until_of
 from batprotocol.studies._measurement import Measurable, measures_of
-from batprotocol.studies._sources import Files, Shelf
 from batprotocol.studies.runs import (
     DONE,
     FAILED,
     KINDS,
     RECORDING,
-    Limits,
     Measure,
     Outcome,
+    RunLimits,
     Task,
     TimeOver,
     failed,
     is_full,
 )
-from batprotocol.studies.store.jobs import GROUPS, USERS, WORKFLOWS, rounded
+from batprotocol.studies.sources import Shelf, StudyFiles
+from batprotocol.studies.store.rows import GROUPS, USERS, WORKFLOWS, rounded
 from batprotocol.workloads import platform_xml, workload_json
 
 # The conversation of a run, kept until the run ends. If the run fails, it becomes a recording.
@@ -148,7 +147,9 @@ def _workshop(folder: str) -> Workshop:
     return Workshop(folder)
 
 
-def execute(argument: tuple[Task, Limits, tuple[Measure, ...]], shared: Mapping[str, Files], scratch: str) -> Outcome:
+def execute(
+    argument: tuple[Task, RunLimits, tuple[Measure, ...]], shared: Mapping[str, StudyFiles], scratch: str
+) -> Outcome:
     """Run a task, and measure it.
 
     Args:
@@ -172,9 +173,9 @@ def execute(argument: tuple[Task, Limits, tuple[Measure, ...]], shared: Mapping[
 def _run(
     workshop: Workshop,
     task: Task,
-    limits: Limits,
+    limits: RunLimits,
     measures: tuple[Measure, ...],
-    shared: Mapping[str, Files],
+    shared: Mapping[str, StudyFiles],
     scratch: str,
 ) -> Outcome:
     with _in_time(limits.seconds):
@@ -292,7 +293,7 @@ def _workflows(rows: Sequence[JobRow], submitted: Submitted, platform: Platform)
         return []
 
 
-def _scheduler(workshop: Workshop, task: Task, shared: Mapping[str, Files]) -> Scheduler | Outcome:
+def _scheduler(workshop: Workshop, task: Task, shared: Mapping[str, StudyFiles]) -> Scheduler | Outcome:
     """The scheduler, or the outcome of the run if the scheduler cannot be loaded."""
     try:
         return workshop.shelf.scheduler(task.scheduler, task.arguments, workshop.inputs.root(task.source, shared))
@@ -379,7 +380,7 @@ _PATIENCE: Final = 10.0
 """The seconds in which Batsim must end when its scheduler is done."""
 
 _LOADED: Final = """
-from batprotocol.studies._sources import Shelf
+from batprotocol.studies.sources import Shelf
 
 ARGUMENTS = {arguments!r}
 

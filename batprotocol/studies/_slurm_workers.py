@@ -383,7 +383,7 @@ def _written(security: Any, folder: Path) -> dict[str, Path]:
 
 
 def _bringing(host: str, port: int, wheels: Wheels | None) -> bytes:
-    """The JSON that `preparing` reads."""
+    """The JSON that `_preparation` reads."""
     about: dict[str, Any] = {"host": host, "port": port}
     if wheels is not None:
         about |= {"digest": f"{sys.version_info[1]}-{wheels.digest}"}

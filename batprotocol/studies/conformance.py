@@ -19,8 +19,8 @@ from batprotocol._util.engines import Ended, Engine
 from batprotocol._util.engines.processes import cores
 from batprotocol._util.files import reason_of
 from batprotocol.errors import ClusterError
-from batprotocol.studies._engines import SLURM_WORKERS, engine_on
-from batprotocol.studies._sources import Chosen, Files, Shelf, chosen
+from batprotocol.studies.execution import SLURM_WORKERS, engine_on
+from batprotocol.studies.sources import ChosenScheduler, Shelf, StudyFiles, chosen
 from batprotocol.testing.conformance import CannotRun, Command, InProcess, Library, Report, Target, find
 
 __all__ = ["CHUNK", "Chunk", "Tested", "chunks", "find_on"]
@@ -58,7 +58,7 @@ class Tested(msgspec.Struct, frozen=True):
         library: a shared library, or "".
     """
 
-    scheduler: Chosen | None = None
+    scheduler: ChosenScheduler | None = None
     command: tuple[str, ...] = ()
     library: str = ""
 
@@ -109,7 +109,7 @@ def _shelf() -> Shelf:
 
 
 def searched(
-    argument: tuple[Tested, Chunk, dict[str, Any]], shared: Mapping[str, Files], scratch: str
+    argument: tuple[Tested, Chunk, dict[str, Any]], shared: Mapping[str, StudyFiles], scratch: str
 ) -> Report | _Unable:
     """Play a chunk.
 
@@ -178,7 +178,7 @@ def find_on(
     every = chunks(examples, seed)
     count = min(processes or (cores() if slurm is None else SLURM_WORKERS), len(every))
     with engine_on(FUNCTION, count=count, dask=dask, slurm=slurm, wheels=wheels, on_note=on_note) as engine:
-        reports = _Loop(engine, tested, every, options).run(on_progress)
+        reports = _Search(engine, tested, every, options).run(on_progress)
     total = Report(reports[0].rules)
     for each in reports:
         total.join(each)
@@ -186,7 +186,7 @@ def find_on(
     return total
 
 
-class _Loop:
+class _Search:
     """Gives chunks to an engine, until all before the first finding have ended."""
 
     def __init__(self, engine: Engine, tested: Tested, every: Sequence[Chunk], options: dict[str, Any]) -> None:

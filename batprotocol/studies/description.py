@@ -17,7 +17,7 @@ import msgspec
 from batprotocol._util.files import naming
 from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.policies.names import PolicyNameError, named
-from batprotocol.studies._changes import (
+from batprotocol.studies._inputs import (
     ELECTRICITY,
     PREDICTED,
     SEED,
@@ -34,10 +34,10 @@ from batprotocol.studies._changes import (
     word_of,
     words_of,
 )
-from batprotocol.studies._sources import Chosen, Files, chosen, digest_of_program, own_metrics, traces_of
 from batprotocol.studies.comparing.rows import expect_one_axis
 from batprotocol.studies.keys import KEYS, MOST_RUNS, OLD_KEYS, values_of, with_new_names
 from batprotocol.studies.runs import Measure, Run, Task, limits_of
+from batprotocol.studies.sources import ChosenScheduler, StudyFiles, chosen, digest_of_program, own_metrics, traces_of
 from batprotocol.workloads import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
 
 __all__ = ["Description", "read_description"]
@@ -170,7 +170,7 @@ class Description:
         path = examples.get(key, path) if path == _EXAMPLE else os.path.join(self.folder, path)
         folder, own = os.path.split(path)
         names = [own, *traces_of(path)] if key == "workload" else [own]
-        return GivenInput(label, own + mark + query, Files.read(folder, names), options)
+        return GivenInput(label, own + mark + query, StudyFiles.read(folder, names), options)
 
     def _label(self) -> None:
         labels: dict[str, Sequence[Any]] = {key: self._values[key] for key in KEYS if key in self._values}
@@ -284,7 +284,7 @@ class Description:
 
     def runs(
         self, only: Iterable[str] = (), *, batsim: Sequence[str] = (), in_process: bool = False
-    ) -> tuple[list[Run], dict[str, Files]]:
+    ) -> tuple[list[Run], dict[str, StudyFiles]]:
         """All its runs, or some of them, and the files that they read, by their digests.
 
         Args:
@@ -297,7 +297,7 @@ class Description:
             OSError: the command cannot be read.
         """
         only = tuple(only)
-        files: dict[str, Files] = {}
+        files: dict[str, StudyFiles] = {}
         program = digest_of_program(batsim)
         count = self.count(only)
         if count > MOST_RUNS:
@@ -346,9 +346,9 @@ class Description:
             yield {**own, "scheduler": [(label, scheduler)]}
 
     def _all(
-        self, only: Iterable[str], files: dict[str, Files], batsim: tuple[str, ...], program: str, in_process: bool
+        self, only: Iterable[str], files: dict[str, StudyFiles], batsim: tuple[str, ...], program: str, in_process: bool
     ) -> Iterator[Run]:
-        def kept(found: Files | None) -> str:
+        def kept(found: StudyFiles | None) -> str:
             if found is None:
                 return ""
             if id(found) not in known:
@@ -366,7 +366,7 @@ class Description:
             value = {key: each for key, (_, each) in zip(choices, chosen_values, strict=True)}
             axes = {key: label for key, (label, _) in zip(choices, chosen_values, strict=True) if key in self.axes}
             workload, platform, events, failures = (value[key] for key in _FILES)
-            scheduler: Chosen = value["scheduler"]
+            scheduler: ChosenScheduler = value["scheduler"]
             if not all(scheduler.runs_with_value(key, label) for key, label in axes.items()):
                 continue
             axes.update(_parameters(scheduler))
@@ -446,7 +446,7 @@ def _axis_of(parameter: str) -> str:
     return f"scheduler.{parameter}" if parameter in KEYS or parameter in _SETTINGS else parameter
 
 
-def _parameters(scheduler: Chosen) -> dict[str, Any]:
+def _parameters(scheduler: ChosenScheduler) -> dict[str, Any]:
     """The values of a scheduler on the axes of its arguments."""
     return {_axis_of(name): value for name, value in scheduler.parameters.items()}
 

@@ -1,15 +1,12 @@
-"""Run a study: the runs that are not in the store go to an engine, and their results into the store.
-
-If this process dies, the runs in the store stay there, and the next process runs the others.
-"""
+"""The execution of a study: it runs the runs that are not in the store, on one of the engines."""
 
 from __future__ import annotations
 
 import os
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Final
 
 import msgspec
@@ -18,16 +15,81 @@ from batprotocol._util.deprecation import OldName
 from batprotocol._util.engines import Ended, Engine, Processes
 from batprotocol.errors import StudyError
 from batprotocol.studies import _measurement as measuring
-from batprotocol.studies._engines import SLURM_WORKERS, engine_on
 from batprotocol.studies._inputs import checked
 from batprotocol.studies._simulation import FUNCTION
-from batprotocol.studies._sources import Files
 from batprotocol.studies.description import Description, read_description
-from batprotocol.studies.runs import DONE, FAILED, Limits, Measure, Outcome, Run
+from batprotocol.studies.runs import DONE, FAILED, Measure, Outcome, Run, RunLimits
+from batprotocol.studies.sources import StudyFiles
 from batprotocol.studies.store import Rows, Store
 from batprotocol.studies.store.store import key_of
 
-__all__ = ["Progress", "Study", "read_rows"]
+__all__ = [
+    "SLURM_WORKERS",
+    "Progress",
+    "Study",
+    "engine_on",
+    "read_rows",
+]
+
+
+# Where the runs of a study execute: on this machine, on the workers of a Dask scheduler, or on workers on Slurm.
+
+
+SLURM_WORKERS: Final = 16
+"""The number of workers on Slurm if none is given."""
+
+
+@contextmanager
+def engine_on(
+    function: str,
+    *,
+    count: int,
+    dask: str | None = None,
+    slurm: str | None = None,
+    wheels: str | os.PathLike[str] | None = None,
+    seconds: float = float("inf"),
+    memory: int = 0,
+    on_note: Callable[[str], None] = lambda note: None,
+) -> Iterator[Engine]:
+    """An engine. At the end, it is closed, and workers on Slurm are cancelled.
+
+    Args:
+        function: the function that it calls, `module:name`.
+        count: the number of processes on this machine, or of workers on Slurm.
+        dask: the address of a Dask scheduler, or None.
+        slurm: the partition of workers on Slurm, "" for the default one, or None.
+        wheels: the folder of the wheels that nodes of Slurm install, or None.
+        seconds: the time limit of a call.
+        memory: the limit of the address space of a process, in bytes; 0: no limit.
+        on_note: called with a sentence if a worker on Slurm cannot work, from other threads, one at a time.
+
+    Raises:
+        StudyError: the folder has no wheel of this version of batprotocol.
+        ClusterError: Dask or Slurm does not answer.
+        PackageMissing: Dask is not installed.
+        OSError: a wheel cannot be read.
+    """
+    engine: Engine
+    with ExitStack() as ends:
+        if slurm is not None:
+            from batprotocol._util.engines.dask import DaskEngine
+            from batprotocol.sites.slurm.client import LocalRunner, SlurmCommands
+            from batprotocol.studies._slurm_workers import SlurmWorkers, Wheels
+
+            found = None if wheels is None else Wheels.read(wheels)
+            workers = SlurmWorkers(SlurmCommands(LocalRunner()), count, slurm, wheels=found, on_note=on_note)
+            ends.callback(workers.close)
+            security = workers.security
+            engine = DaskEngine(function, workers.address, seconds=seconds, memory=memory, security=security)
+        elif dask is not None:
+            from batprotocol._util.engines.dask import DaskEngine
+
+            engine = DaskEngine(function, dask, seconds=seconds, memory=memory)
+        else:
+            engine = Processes(function, count, seconds=seconds, memory=memory)
+        ends.callback(engine.close)
+        yield engine
+
 
 _BEFOREHAND: Final = 4
 """The number of runs for each place that an engine gets before they can begin."""
@@ -253,7 +315,7 @@ class Study:
                     memory=limits.memory,
                     on_note=note,
                 ) as engine:
-                    _Loop(engine, opened, limits, files, progress, on_progress, states, _ways(runs)).run(todo)
+                    _RunLoop(engine, opened, limits, files, progress, on_progress, states, _ways(runs)).run(todo)
             again_measured = _unmeasured(opened, runs)
             if again_measured:
                 opened.add_measured(_measured(opened, runs, again_measured, files, processes))
@@ -288,7 +350,7 @@ def _measured(
     store: Store,
     runs: Sequence[Run],
     todo: Mapping[str, tuple[Measure, ...]],
-    files: Mapping[str, Files],
+    files: Mapping[str, StudyFiles],
     processes: int | None,
 ) -> list[tuple[str, Measure, dict[str, float]]]:
     """The metrics of runs in the store, measured anew.
@@ -359,15 +421,15 @@ def _in_turn(runs: list[Run], others: int) -> list[Run]:
     return runs
 
 
-class _Loop:
+class _RunLoop:
     """Gives runs to an engine, and their results to a store."""
 
     def __init__(
         self,
         engine: Engine,
         store: Store,
-        limits: Limits,
-        files: Mapping[str, Files],
+        limits: RunLimits,
+        files: Mapping[str, StudyFiles],
         progress: Progress,
         on_progress: Callable[[Progress], None] | None,
         states: Mapping[str, str],

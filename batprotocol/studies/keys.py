@@ -18,10 +18,10 @@ from batprotocol.workloads.described import parse_watts
 from batprotocol.workloads.host_events import parse_law
 from batprotocol.workloads.names import FILE_WORDS
 
-__all__ = ["ESTIMATES", "KEYS", "MOST_RUNS", "NEVER", "OLD_KEYS", "Key", "values_of", "with_new_names"]
+__all__ = ["ESTIMATES", "KEYS", "MOST_RUNS", "NEVER", "OLD_KEYS", "StudyKey", "values_of", "with_new_names"]
 
 
-class Key(NamedTuple):
+class StudyKey(NamedTuple):
     """A key.
 
     Args:
@@ -114,76 +114,78 @@ def _is_factor(value: Any) -> bool:
     return _is_number(value) and value >= 0
 
 
-def _changing(word: str, expected: str, check: Callable[[Any], bool], more: str = "") -> Key:
+def _changing(word: str, expected: str, check: Callable[[Any], bool], more: str = "") -> StudyKey:
     """A key that changes a workload as an option in its name does."""
-    return Key("change", expected, check, f"{FILE_WORDS[word].meaning.removesuffix('.')}{more}.")
+    return StudyKey("change", expected, check, f"{FILE_WORDS[word].meaning.removesuffix('.')}{more}.")
 
 
-KEYS: Final[Mapping[str, Key]] = {
-    "workload": Key(
+KEYS: Final[Mapping[str, StudyKey]] = {
+    "workload": StudyKey(
         "input",
         "the name of a workload",
         _is_text,
         "The workload: a file (Batsim's JSON, .swf, .swf.gz), a part of one (log.swf.gz?jobs=0-999), or a model "
         "(lublin:256?jobs=1000). The default is the example of the package.",
     ),
-    "platform": Key(
+    "platform": StudyKey(
         *("input", "a file or a number of hosts", lambda value: _is_text(value) or _is_count(value)),
         "A platform file of SimGrid, or a number of equal hosts. The default is the number that the workload is made "
         "for.",
     ),
-    "master": Key(
+    "master": StudyKey(
         "machine", "the name of a host", _is_text, "The host of Batsim itself, which runs no jobs, as `-m` of simulate."
     ),
-    "mmax": Key("machine", "a number of hosts > 0", _is_count, "The maximum number of hosts: the first ones are used."),
-    "events": Key(
+    "mmax": StudyKey(
+        "machine", "a number of hosts > 0", _is_count, "The maximum number of hosts: the first ones are used."
+    ),
+    "events": StudyKey(
         *("input", "a file", _is_text),
         "A file of external events. For policies, its events of hosts are checked.",
     ),
-    "failures": Key(
+    "failures": StudyKey(
         *("input", "a file", _is_text),
         "The failures of hosts: a trace of the Failure Trace Archive or of Los Alamos National Laboratory, or a file "
         "of events of hosts.",
     ),
-    "mtbf": Key(
+    "mtbf": StudyKey(
         *("failures", 'a duration such as "1mo", seconds > 0, or "never"', _is_mean),
         "Draw failures: the mean time from a repair of a host to its next failure; with `never`, no host fails.",
     ),
-    "failure_shape": Key(
+    "failure_shape": StudyKey(
         *("failures", "a number > 0", _is_positive),
         "The shape of the Weibull distribution of these times. The default is 1, the exponential distribution.",
     ),
-    "repair": Key(
+    "repair": StudyKey(
         *("failures", 'a law such as "fixed:2h"', _is_law),
         "The law of the times of repairs, as for `batproto workload failures`. The default is "
         "`lognormal:mean=355min,median=54min`.",
     ),
-    "failing": Key(
+    "failing": StudyKey(
         *("failures", 'a group of hosts such as "rack=32"', _is_text),
         "The hosts that fail together, as for `batproto workload failures`. The default is `host`, each host alone.",
     ),
-    "failures_until": Key(
+    "failures_until": StudyKey(
         *("failures", 'a duration such as "30d", or seconds > 0', _is_duration),
         "The time until which failures are drawn. The default is four times the time that the jobs need without "
         "failures. A run that lasts longer fails.",
     ),
-    "failure_seed": Key(
+    "failure_seed": StudyKey(
         *("failures", "an integer >= 0", _is_natural),
         'The seed of the failures; "0-9" are ten seeds. The default is the seed of the run.',
     ),
-    "watts": Key(
+    "watts": StudyKey(
         *("power", 'watts such as "idle=95,busy=250"', _is_watts),
         "Typical watts for hosts that declare none, as `--watts` of simulate.",
     ),
-    "carbon": Key(
+    "carbon": StudyKey(
         *("power", 'a trace such as "gb.csv" or "daily:300"', _is_text),
         "The carbon intensity, to measure carbon. In the name of a policy, `{carbon}` stands for it.",
     ),
-    "price": Key(
+    "price": StudyKey(
         *("power", 'a trace such as "prices.csv" or "daily:0.25"', _is_text),
         "The price of the energy, to measure costs. In the name of a policy, `{price}` stands for it.",
     ),
-    "cap": Key(
+    "cap": StudyKey(
         *("power", 'watts such as "4kW", a table of watts, or "none"', _is_cap),
         "A cap on the power, to measure the time and the energy above it. Policies keep it: it becomes their part "
         "`cap`.",
@@ -211,44 +213,44 @@ KEYS: Final[Mapping[str, Key]] = {
     "estimate_factor": _changing("estimate-factor", "a number >= 0", _is_factor),
     "walltimes": _changing("walltimes", "a number > 0", _is_positive),
     "seed": _changing("seed", "an integer >= 0", _is_natural, '; "0-9" are ten seeds'),
-    "init": Key(
+    "init": StudyKey(
         *("option", "a text", _is_text),
         'The initialization data of the scheduler; the seed of the run replaces "{seed}" in it.',
     ),
-    "energy": Key(
+    "energy": StudyKey(
         *("option", *_TRUTH),
         "Whether energy is measured. With watts, carbon, price or cap, it is, unless this is false.",
     ),
-    "corrected": Key("option", *_TRUTH, "Whether behaviour that looks unintended in Batsim is corrected."),
-    "rules": Key(
+    "corrected": StudyKey("option", *_TRUTH, "Whether behaviour that looks unintended in Batsim is corrected."),
+    "rules": StudyKey(
         "option",
         " or ".join(RULE_SETS),
         lambda value: value in RULE_SETS,
         "The rule set, batsim-5.0.0-rc2 by default.",
     ),
-    "warm_up": Key(
+    "warm_up": StudyKey(
         "metrics",
         "a share in [0, 1)",
         _is_share,
         "The share of the time of submissions that the statistics leave out at the beginning.",
     ),
-    "cool_down": Key(
+    "cool_down": StudyKey(
         "metrics", "a share in [0, 1)", _is_share, "The share that they leave out at the end of that time."
     ),
-    "tau": Key(
+    "tau": StudyKey(
         "metrics",
         "seconds > 0",
         _is_positive,
         "The minimum run time of jobs in bounded slowdowns, 10 by default.",
     ),
-    "wide": Key(
+    "wide": StudyKey(
         "metrics",
         "a number of hosts > 0",
         _is_count,
         "With long: jobs on more hosts are wide. The four classes of jobs are also measured separately.",
     ),
-    "long": Key("metrics", "seconds > 0", _is_positive, "With wide: jobs that run for longer are long."),
-    "scheduler": Key(
+    "long": StudyKey("metrics", "seconds > 0", _is_positive, "With wide: jobs that run for longer are long."),
+    "scheduler": StudyKey(
         *("input", "a policy or FILE:CLASS", _is_text),
         "The scheduler. It is the last axis: the schedulers of one workload run one after the other.",
     ),

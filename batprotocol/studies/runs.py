@@ -22,11 +22,11 @@ __all__ = [
     "KINDS",
     "RECORDING",
     "TRACEBACK",
-    "Limits",
     "Measure",
     "Outcome",
     "OwnMetricFile",
     "Run",
+    "RunLimits",
     "Task",
     "TimeOver",
     "TraceFile",
@@ -114,7 +114,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         return {name: value for name, value in found.items() if value or name not in _LATER}
 
 
-class Limits(msgspec.Struct, frozen=True):
+class RunLimits(msgspec.Struct, frozen=True):
     """The limits of a run.
 
     Args:
@@ -265,17 +265,17 @@ def version() -> str:
 _UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
-def limits_of(keys: Mapping[str, Any]) -> Limits:
+def limits_of(keys: Mapping[str, Any]) -> RunLimits:
     """The limits of each run, by the keys `timeout` and `memory` of a study.
 
     Raises:
         StudyError: one of them is not valid.
     """
-    usual = Limits()
+    usual = RunLimits()
     seconds, memory = keys.get("timeout", usual.seconds), keys.get("memory", usual.memory)
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds > 0:
         raise StudyError(f"expected a number of seconds > 0, got {shown(seconds)}", "timeout")
-    return Limits(float(seconds), memory_of(memory))
+    return RunLimits(float(seconds), memory_of(memory))
 
 
 def memory_of(given: Any) -> int:

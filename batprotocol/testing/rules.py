@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from batprotocol.conversation import RULE_SETS, RULES, Rule, Violation
-from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
+from batprotocol.simulator.batsim.rules import SIMULATOR_RULES
 
 __all__ = ["ALL_RULES", "CONFORMANCE_RULES", "Misconduct", "counts_as_finding", "explained"]
 

@@ -20,10 +20,10 @@ from slurms import RunningSlurm, running_slurm
 
 from batprotocol.campaigns.managers import JobRequest, psij
 from batprotocol.campaigns.managers.interface import DIRECTORY, NODES
-from batprotocol.campaigns.managers.psij import PsijCluster, read_description
+from batprotocol.campaigns.managers.psij import PsijCluster
 from batprotocol.campaigns.model import GridJobState, RemoteJob
 from batprotocol.campaigns.store import ClusterEntry, GridStore
-from batprotocol.errors import ClusterError, InputError
+from batprotocol.errors import ClusterError
 
 WITHOUT_ENGINE = True
 
@@ -157,21 +157,3 @@ def test_what_is_wrong_is_a_sentence(slurm: RunningSlurm, tmp_path: Path) -> Non
     cluster = PsijCluster("p", described(tmp_path, python=bare or "/nowhere", folder="other"), "m")
     with pytest.raises(ClusterError, match=r"has no PSI/J|cannot be run"):
         cluster.submit([JobRequest(job=1, command="true")])
-
-
-@pytest.mark.parametrize(
-    ("members", "words"),
-    [
-        ({"executor": "sge"}, "executor"),
-        ({"slots": 0}, "slots"),
-        ({"queue": "a b"}, "queue"),
-        ({"queue": "--x"}, "queue"),
-        ({"folder": ""}, "folder"),
-        ({"type": "oar"}, 'expected "psij"'),
-        ({"slot": 3}, "did you mean 'slots'"),
-    ],
-)
-def test_wrong_descriptions(tmp_path: Path, members: dict[str, Any], words: str) -> None:
-    with pytest.raises(InputError) as caught:
-        read_description(described(tmp_path, **members))
-    assert words in str(caught.value)

@@ -14,7 +14,7 @@ from talks import executed, message, submitted, talk
 
 from batprotocol.conversation import RULES, AnyMessage
 from batprotocol.model import Message
-from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
+from batprotocol.simulator.batsim.rules import SIMULATOR_RULES
 from batprotocol.testing.rules import CONFORMANCE_RULES
 from batprotocol.wire import frames
 

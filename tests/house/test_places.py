@@ -28,7 +28,7 @@ from batprotocol.conversation import RULES
 from batprotocol.conversation.events import EVENTS as JUDGED
 from batprotocol.edc import Scheduler
 from batprotocol.edc.scheduler import METHODS
-from batprotocol.simulator.batsim.server.decisions import DECISIONS
+from batprotocol.simulator.batsim.decisions import DECISIONS
 from batprotocol.testing.strategies import EVENT_STRATEGIES, VALUE_STRATEGIES
 
 WITHOUT_ENGINE = True
@@ -91,7 +91,7 @@ PLACES = (
     ),
     Place("batprotocol/edc/scheduler.py", "`{event}` and its method to `METHODS`", named(METHODS), B2E),
     Place(
-        "batprotocol/simulator/batsim/server/decisions.py",
+        "batprotocol/simulator/batsim/decisions.py",
         "`{event}` to `DECISIONS`, and the function that does it in the simulation",
         named(DECISIONS) | {"EDCHelloEvent"},
         E2B,

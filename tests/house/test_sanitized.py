@@ -18,7 +18,7 @@ TESTED = {
         "simulator/test_actions.py",
         "(wrong or broken or told or demands or cancelled or both_kinds) and not python",
     ),
-    "simulator.copying._copier": ("simulator/test_copying.py", "not next_to_nothing"),
+    "simulator._copier": ("simulator/test_copying.py", "not next_to_nothing"),
 }
 """The modules, and what tests them: a file, and which tests of it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from batprotocol.simulator.actions import KINDS
-from batprotocol.simulator.actions.usual import usual
+from batprotocol.simulator.actions.demand import usual
 
 __all__ = ["use_actions"]
 

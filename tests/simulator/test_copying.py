@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from batprotocol import MessageBuilder
 from batprotocol.model import DelayProfile, JobSubmittedEvent
 from batprotocol.simulator import Observer, Platform, Simulator, StaticJob, Workload
-from batprotocol.simulator.copying.copying import FOREIGN, SHARED, copied, copied_in_python, how_to_copy
+from batprotocol.simulator.copies import FOREIGN, SHARED, copied, copied_in_python, how_to_copy
 
 WITHOUT_ENGINE = True
 

@@ -12,8 +12,7 @@ from conversations import at_once, ends, simulated
 
 from batprotocol.model import ParallelTaskHomogeneousProfile
 from batprotocol.simulator import Platform, Simulator, StaticJob, Workload
-from batprotocol.simulator.actions.actions import PythonActions
-from batprotocol.simulator.actions.limited import LimitedActions, actions_for
+from batprotocol.simulator.actions.actions import LimitedActions, PythonActions, actions_for
 
 WITHOUT_ENGINE = True
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.simulator.actions import KINDS
-from batprotocol.simulator.actions.rounds import ENOUGH, _falls_below, _sum_of_floors, jump
+from batprotocol.simulator.actions.sharing import ENOUGH, _falls_below, _sum_of_floors, jump
 
 WITHOUT_ENGINE = True
 

@@ -51,7 +51,7 @@ from batprotocol.simulator import (
     read_platform,
     simulate,
 )
-from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
+from batprotocol.simulator.batsim.rules import SIMULATOR_RULES
 from batprotocol.simulator.machine.machine import intervals
 
 WITHOUT_ENGINE = True

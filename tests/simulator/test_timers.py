@@ -7,8 +7,7 @@ import pickle
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol.simulator.queue.pending import Timer
-from batprotocol.simulator.queue.timers import Timers
+from batprotocol.simulator.machine.queue import Timer, Timers
 
 WITHOUT_ENGINE = True
 

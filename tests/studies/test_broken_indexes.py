@@ -13,7 +13,7 @@ from disks import kinds, small_disk
 from batprotocol.errors import StudyError
 from batprotocol.studies import Study
 from batprotocol.studies.store import store as index
-from batprotocol.studies.store.store import NAME, Entry, Index
+from batprotocol.studies.store.store import NAME, Index, IndexedRun
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
@@ -28,8 +28,8 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def entries(count: int) -> list[Entry]:
-    return [Entry(f"{number:032}", "done", "", "", {"seed": number}, {}, 1.0) for number in range(count)]
+def entries(count: int) -> list[IndexedRun]:
+    return [IndexedRun(f"{number:032}", "done", "", "", {"seed": number}, {}, 1.0) for number in range(count)]
 
 
 @pytest.mark.parametrize("kind", kinds())

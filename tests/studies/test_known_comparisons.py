@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from batprotocol._util.grids import Entry
+from batprotocol._util.grids import GridEntry
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.recordings.jobs import CapturedJob
@@ -114,8 +114,20 @@ def test_tables_of_comparisons() -> None:
     grid = found.metrics_grid(["mean_waiting_time", "nb_rejected", "consumed_joules"])
     assert grid.header == ["", "one", "other", "difference", "%"]
     assert grid.rows == [
-        [Entry("mean waiting time [s]"), Entry("19.62", True), Entry("34.00"), Entry("+14.38"), Entry("+73.2")],
-        [Entry(METRICS["nb_rejected"].label), Entry("1"), Entry("0", True), Entry("-1"), Entry("-100.0")],
+        [
+            GridEntry("mean waiting time [s]"),
+            GridEntry("19.62", True),
+            GridEntry("34.00"),
+            GridEntry("+14.38"),
+            GridEntry("+73.2"),
+        ],
+        [
+            GridEntry(METRICS["nb_rejected"].label),
+            GridEntry("1"),
+            GridEntry("0", True),
+            GridEntry("-1"),
+            GridEntry("-100.0"),
+        ],
     ]
     jobs = found.jobs_grid(found.pairs, "all")
     assert jobs.header == ["all", "ends later by [s]", "one [s]", "other [s]"]

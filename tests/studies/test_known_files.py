@@ -23,9 +23,9 @@ from batprotocol.simulator import Platform, StaticJob, Workload
 from batprotocol.studies import Progress
 from batprotocol.studies._inputs import _Recent
 from batprotocol.studies._simulation import _LOADED, Keeper, simulate_with
-from batprotocol.studies._sources import Files
 from batprotocol.studies.execution import _count, _in_turn, is_study
 from batprotocol.studies.runs import KINDS, Run, Task, TimeOver, failed, is_full
+from batprotocol.studies.sources import StudyFiles
 from batprotocol.workloads import EXAMPLE_PLATFORM, read_platform
 
 WITHOUT_ENGINE = True
@@ -41,11 +41,11 @@ def test_files_travel(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"1")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "b").write_bytes(b"22")
-    files = Files.read(str(tmp_path), ["a", "sub/b"])
+    files = StudyFiles.read(str(tmp_path), ["a", "sub/b"])
     digests = [hashlib.sha256(each).hexdigest() for each in (b"1", b"22")]
     assert files.digests == tuple(digests)
     assert files.digest == hashlib.sha256(f"a\0{digests[0]}\0sub/b\0{digests[1]}\0".encode()).hexdigest()
-    assert Files.read(str(tmp_path), ["sub/b", "a"]).digest == files.digest
+    assert StudyFiles.read(str(tmp_path), ["sub/b", "a"]).digest == files.digest
     assert files.located("unused") == str(tmp_path)
     packed = files.packed()
     assert packed.contents == (b"1", b"22")

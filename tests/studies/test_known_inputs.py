@@ -14,8 +14,8 @@ from batprotocol.studies import Study
 from batprotocol.studies._inputs import Inputs, checked
 from batprotocol.studies._measurement import measure_again
 from batprotocol.studies._simulation import execute
-from batprotocol.studies._sources import traces_of
-from batprotocol.studies.runs import Limits, Measure, Outcome
+from batprotocol.studies.runs import Measure, Outcome, RunLimits
+from batprotocol.studies.sources import traces_of
 from batprotocol.workloads import offered_load
 
 WITHOUT_ENGINE = True
@@ -117,7 +117,7 @@ def test_what_jobs_ask_for_is_checked_before_the_first_run(
 def test_energy_is_measured_and_measured_again(tmp_path: Path) -> None:
     (run,), files = Study(scheduler="easy", energy=True)._description.runs()
     (tmp_path / "place" / "run").mkdir(parents=True)
-    outcome: Outcome = execute((run.task, Limits(60.0), (run.measure,)), files, str(tmp_path / "place" / "run"))
+    outcome: Outcome = execute((run.task, RunLimits(60.0), (run.measure,)), files, str(tmp_path / "place" / "run"))
     assert (outcome.state, outcome.error, outcome.hosts) == ("done", "", 32)
     metrics = outcome.measured[run.measure.key]
     joules = json.loads(outcome.files["schedule.json"].replace(b"-nan", b"null"))["consumed_joules"]

@@ -12,9 +12,9 @@ import pytest
 from batprotocol._util.engines import Ended
 from batprotocol.errors import StudyError
 from batprotocol.studies import Progress, Store
-from batprotocol.studies._sources import Files
-from batprotocol.studies.execution import _Loop, _ways
-from batprotocol.studies.runs import Limits, Outcome, Run, Task
+from batprotocol.studies.execution import _RunLoop, _ways
+from batprotocol.studies.runs import Outcome, Run, RunLimits, Task
+from batprotocol.studies.sources import StudyFiles
 
 WITHOUT_ENGINE = True
 
@@ -28,7 +28,7 @@ class Scripted:
         self.is_remote = is_remote
         self.submitted: list[int] = []
         self.before_first = 0
-        self.shared: dict[str, Files] = {}
+        self.shared: dict[str, StudyFiles] = {}
         self._waiting: list[int] = []
 
     def share(self, name: str, value: Any) -> None:
@@ -64,8 +64,15 @@ def looped(folder: Path, engine: Scripted, count: int, **more: Any) -> tuple[Pro
     store.want(runs)
     progress = Progress(total=count)
     seen: list[int] = more.get("seen", [])
-    loop = _Loop(
-        engine, store, Limits(60.0), more.get("files", {}), progress, lambda at: seen.append(at.done), {}, _ways(runs)
+    loop = _RunLoop(
+        engine,
+        store,
+        RunLimits(60.0),
+        more.get("files", {}),
+        progress,
+        lambda at: seen.append(at.done),
+        {},
+        _ways(runs),
     )
     loop.run(runs)
     return progress, store
@@ -103,7 +110,7 @@ def test_a_run_whose_process_dies_is_tried_once_more(tmp_path: Path) -> None:
 
 def test_the_place_of_a_failure_on_another_machine(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("")
-    files = Files.read(str(tmp_path), ["own.py"])
+    files = StudyFiles.read(str(tmp_path), ["own.py"])
     engine = Scripted(["failed", "done"], is_remote=True)
     progress, store = looped(tmp_path, engine, 2, source=files.digest, files={files.digest: files})
     assert (progress.failed, progress.error, progress.place) == (1, "no reason", "there")

@@ -19,9 +19,9 @@ from batprotocol.simulator import JobRow
 from batprotocol.studies import Progress, Row, Rows, Store, Study
 from batprotocol.studies._measurement import measure_again, with_metrics
 from batprotocol.studies._simulation import _in_time, execute
-from batprotocol.studies._sources import digest_of_program, own_metrics, traces_of
-from batprotocol.studies.runs import Limits, Measure, Outcome, OwnMetricFile, Run, Task, TimeOver
-from batprotocol.studies.store.jobs import as_parquet, jobs_in, rounded, users_in
+from batprotocol.studies.runs import Measure, Outcome, OwnMetricFile, Run, RunLimits, Task, TimeOver
+from batprotocol.studies.sources import digest_of_program, own_metrics, traces_of
+from batprotocol.studies.store.rows import as_parquet, jobs_in, rounded, users_in
 from batprotocol.studies.store.store import Index, Wanted
 
 WITHOUT_ENGINE = True
@@ -48,7 +48,7 @@ class Idle(Policy):
     def decide(self):
         pass
 """
-LIMITS = Limits(30.0)
+LIMITS = RunLimits(30.0)
 LATE = """
 from batprotocol.simulator import metric
 
@@ -58,7 +58,7 @@ def late(jobs):
 """
 
 
-def executed(folder: Path, run: Run, files: Mapping[str, Any], limits: Limits = LIMITS) -> Outcome:
+def executed(folder: Path, run: Run, files: Mapping[str, Any], limits: RunLimits = LIMITS) -> Outcome:
     """A run, in this process."""
     scratch = folder / "place" / f"run{len(os.listdir(folder))}{run.key[:6]}"
     scratch.mkdir(parents=True)
@@ -245,7 +245,7 @@ def test_failures(target: str, arguments: dict[str, Any], kind: str, error: str,
     scheduler = {"scheduler": target, "arguments": arguments}
     study = Study(scheduler=scheduler, workload="lublin:16?jobs=5", folder=tmp_path)
     runs, files = study._description.runs()
-    outcome = executed(tmp_path, runs[0], files, Limits(0.5 if kind == "time" else 30.0))
+    outcome = executed(tmp_path, runs[0], files, RunLimits(0.5 if kind == "time" else 30.0))
     assert (outcome.state, outcome.kind) == ("failed", kind)
     assert outcome.error.startswith(error)
     assert bool(outcome.traceback) is True

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from batprotocol._util.grids import (
-    Entry,
     Grid,
+    GridEntry,
     as_csv,
     as_html,
     as_json,
@@ -357,7 +357,10 @@ def test_units() -> None:
 
 GRID = Grid(
     ["a|b", "x", "y"],
-    [[Entry("one\n"), Entry("-1", True), Entry("")], [Entry("", True), Entry("22.5"), Entry("<3>")]],
+    [
+        [GridEntry("one\n"), GridEntry("-1", True), GridEntry("")],
+        [GridEntry("", True), GridEntry("22.5"), GridEntry("<3>")],
+    ],
     "first\nsecond",
 )
 
@@ -390,15 +393,15 @@ def test_forms_of_any_grid() -> None:
         r"\bottomrule",
         r"\end{tabular}",
     ]
-    assert as_html(Grid(["", ""], [[Entry("<"), Entry("2", True)]])) == (
+    assert as_html(Grid(["", ""], [[GridEntry("<"), GridEntry("2", True)]])) == (
         '<table><tbody><tr><td style="text-align: left">&lt;</td><td style="text-align: right"><b>2</b></td></tr>'
         "</tbody></table>"
     )
-    words = Grid(["k", "kind", "n"], [[Entry("ab"), Entry("c"), Entry("1")]], texts=2)
+    words = Grid(["k", "kind", "n"], [[GridEntry("ab"), GridEntry("c"), GridEntry("1")]], texts=2)
     assert as_text(words) == "k   kind  n\nab  c     1"
     assert as_latex(words).splitlines()[0] == r"\begin{tabular}{llr}"
     assert as_markdown(words).splitlines()[1] == "| --- | --- | ---: |"
-    assert as_text(Grid(["k", "long"], [[Entry("a"), Entry("b")]], texts=2)) == "k  long\na  b"
+    assert as_text(Grid(["k", "long"], [[GridEntry("a"), GridEntry("b")]], texts=2)) == "k  long\na  b"
 
 
 def test_records_in_both_forms() -> None:

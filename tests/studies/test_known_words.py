@@ -13,9 +13,9 @@ import pytest
 
 from batprotocol.errors import StudyError
 from batprotocol.studies import KEYS, Study, runs
-from batprotocol.studies._sources import Shelf, chosen, imported_from_beside
 from batprotocol.studies.keys import values_of
-from batprotocol.studies.runs import Limits, Measure, OwnMetricFile, Run, Task, memory_of
+from batprotocol.studies.runs import Measure, OwnMetricFile, Run, RunLimits, Task, memory_of
+from batprotocol.studies.sources import Shelf, chosen, imported_from_beside
 
 WITHOUT_ENGINE = True
 
@@ -308,7 +308,7 @@ def test_measures_and_their_files() -> None:
     assert measure.shared == ("abc",)
     run = Run.of({}, Task(scheduler="a", source="s", workload="w", workload_files="f", events_files="e"), measure)
     assert run.shared == ("s", "f", "e", "abc")
-    assert (Limits().seconds, Limits().memory) == (3600.0, 0)
+    assert (RunLimits().seconds, RunLimits().memory) == (3600.0, 0)
 
 
 # Schedulers

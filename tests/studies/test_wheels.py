@@ -83,9 +83,9 @@ def test_a_worker_gets_the_same_bytes(running: Running, folder: Path, tmp_path: 
 
 def test_a_wheel_that_has_changed_is_refused(running: Running, folder: Path, tmp_path: Path) -> None:
     (folder / OURS).write_bytes(b"another")
-    with pytest.raises(preparing._Failed, match="has changed since the study began"):
+    with pytest.raises(preparing._PreparationFailed, match="has changed since the study began"):
         preparing._fetch(running.about, OURS, running.wheels.digests[OURS], str(tmp_path / "got"))
-    with pytest.raises(preparing._Failed, match="cannot be fetched: 404"):
+    with pytest.raises(preparing._PreparationFailed, match="cannot be fetched: 404"):
         preparing._fetch(running.about, OURS, "../README", str(tmp_path / "got"))
 
 
@@ -120,6 +120,6 @@ def test_a_folder_of_others_is_not_used(tmp_path: Path) -> None:
     tmp_path.joinpath("open").chmod(0o777)
     tmp_path.joinpath("link").symlink_to(tmp_path)
     for name in ("open", "link"):
-        with pytest.raises(preparing._Failed, match="belongs to others"):
+        with pytest.raises(preparing._PreparationFailed, match="belongs to others"):
             preparing._private(str(tmp_path / name))
     assert preparing._private(str(tmp_path / "new")) == preparing._private(str(tmp_path / "new"))

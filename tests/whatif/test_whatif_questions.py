@@ -18,7 +18,7 @@ from batprotocol.simulator import StaticJob, Workload
 from batprotocol.studies import Study
 from batprotocol.studies.whatif import Question, parse_nodes, plan_for, study_toml
 from batprotocol.studies.whatif.plan import resized
-from batprotocol.studies.whatif.question import Span, span_of_log, usual_length, windows_of
+from batprotocol.studies.whatif.question import LogSpan, span_of_log, usual_length, windows_of
 from batprotocol.workloads import described_platform, platform_xml, read_platform
 
 WITHOUT_ENGINE = True
@@ -58,7 +58,7 @@ def test_the_warm_up_is_the_time_in_which_jobs_end_but_short(times: list[int], r
 
 @given(st.floats(600, 1e9))
 def test_there_are_ten_windows_if_nobody_says_how_long_they_are(span: float) -> None:
-    length = usual_length(Span(0.0, span, 0.0, span))
+    length = usual_length(LogSpan(0.0, span, 0.0, span))
     assert len(windows_of((), 0.0, span, length)) >= 10
     assert length <= 604_800
 

@@ -9,7 +9,7 @@ from batprotocol._util.rules import Catalogue, Rule
 from batprotocol.conversation import CATALOGUE
 from batprotocol.fast.conversation import CATALOGUE as FAST
 from batprotocol.legacy.rules import CATALOGUE as LEGACY
-from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
+from batprotocol.simulator.batsim.rules import SIMULATOR_RULES
 from batprotocol.testing.rules import CONFORMANCE_RULES
 from handbook.events.places import EVENTS, SPEAKERS
 from handbook.events.rules import general, own

@@ -20,11 +20,18 @@ does not fit, the journal stays.
 It must not know what the messages hold except for their times, nor who sends them.
 """
 
+from typing import TYPE_CHECKING
+
+from batprotocol._util.deprecation import old_names
 from batprotocol.edc.recording.facts import facts as facts
 from batprotocol.edc.recording.facts import fingerprint as fingerprint
 from batprotocol.edc.recording.names import Names as Names
-from batprotocol.edc.recording.recorder import Recorder as Recorder
 from batprotocol.edc.recording.tar import METADATA as METADATA
 from batprotocol.edc.recording.tar import UNFINISHED as UNFINISHED
+
+if TYPE_CHECKING:
+    from batprotocol.edc.recording.recorder import Recorder as Recorder
+
+__getattr__ = old_names(__name__, {}, late={"Recorder": "recorder"})  # not for those who read recordings
 
 __all__ = ["METADATA", "UNFINISHED", "Names", "Recorder", "facts", "fingerprint"]

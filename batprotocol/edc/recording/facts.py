@@ -5,7 +5,6 @@ It must not know who records.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import shlex
@@ -49,6 +48,8 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     if not os.path.isfile(name):
         return name
+    import hashlib  # for recordings that are made, not for those that are read
+
     found = hashlib.sha256()
     with open(name, "rb") as file:
         while piece := file.read(_PIECE):

@@ -34,7 +34,7 @@ from batprotocol.policies.site.reservations import Start
 from batprotocol.policies.site.rules import mapping_of
 from batprotocol.policies.site.steering import Steered
 from batprotocol.simulator import JobRow
-from batprotocol.simulator.copying import copied
+from batprotocol.simulator.copies import copied
 from batprotocol.workloads.requests import Allocated
 
 __all__ = ["Shared"]

@@ -27,7 +27,7 @@ from batprotocol.model import (
 )
 from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.simulator import EnergyRow, ExternalEventList, JobRow, Observer, Platform, Simulator, Workload
-from batprotocol.simulator.copying import copied
+from batprotocol.simulator.copies import copied
 from batprotocol.workloads.columns import JobColumns
 
 __all__ = ["OTHER", "Decision", "Execute", "Seen", "Simulated", "equal_hosts", "named"]

@@ -132,7 +132,7 @@ def connect(
     from batprotocol.edc.recording import Recorder, facts
     from batprotocol.edc.running import failure_of
     from batprotocol.legacy.bridge import Component, drive
-    from batprotocol.simulator.peers import RemoteComponent
+    from batprotocol.simulator.components import RemoteComponent
 
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     with ExitStack() as stack:

@@ -158,7 +158,7 @@ class NamedRun:
         from batprotocol.recordings.timeline import timeline
 
         if self._row is not None:
-            from batprotocol.studies.traces import known_electricity
+            from batprotocol.studies.sources import known_electricity
 
             known = known_electricity(self._row.measure)
             return timeline(

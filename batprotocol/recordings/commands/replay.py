@@ -22,7 +22,7 @@ from batprotocol.model import Message, SimulationEndsEvent
 from batprotocol.recordings.commands.known import lines_of
 from batprotocol.recordings.commands.named_runs import opened
 from batprotocol.recordings.replaying import Asked, Played, Together, replay
-from batprotocol.simulator.peers import LibraryComponent, RemoteComponent
+from batprotocol.simulator.components import LibraryComponent, RemoteComponent
 from batprotocol.wire import frames
 from batprotocol.wire.commands.dump import print_frames
 from batprotocol.wire.commands.tree import draw

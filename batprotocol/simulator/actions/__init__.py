@@ -1,10 +1,8 @@
 """Actions: sleeps, latencies and work, which advance step by step. Work shares hosts and links.
 
-This package has all arithmetic of a simulation's time, in doubles and in SimGrid's order. It must not know who waits
-for an action. It exists twice, with the same state and the same results to the last bit: in C (`native/`, if the
-package was compiled), and in Python, in `sleeps` (time), `demand` (the needs of work), `sharing` (the rates of work)
-and `actions` (the whole). Both use `rounds`, which computes many rounds of sharing at once. `usual` has the classes
-that simulations use.
+This package has all arithmetic of a simulation's time, in doubles and in SimGrid's order. It exists twice, with the
+same state and the same results to the last bit: in C (`native/`, if the package was compiled), and in Python, in
+`demand` (the needs of work), `sharing` (the rates of work) and `actions` (the whole).
 """
 
 from __future__ import annotations
@@ -13,8 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from batprotocol.simulator.actions.actions import PythonActions
-from batprotocol.simulator.actions.demand import PythonDemand
-from batprotocol.simulator.actions.usual import usual
+from batprotocol.simulator.actions.demand import PythonDemand, usual
 
 __all__ = ["KINDS"]
 

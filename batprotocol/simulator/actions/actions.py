@@ -1,18 +1,188 @@
-"""All actions of a simulation, in Python."""
+"""All actions of a simulation, in Python: sleeps, and work that shares hosts and links."""
 
 from __future__ import annotations
 
 from array import array
+from bisect import insort
 from collections.abc import Callable, Sequence
-from math import inf
+from heapq import heapify, heappop, heappush
+from math import frexp, inf, ldexp
 from typing import Any, Final, TypeAlias
 
-from batprotocol.simulator.actions.demand import Path, PythonDemand, Transfers, amounts
+from batprotocol._util.deprecation import OldName
+from batprotocol.simulator.actions.demand import Path, PythonDemand, Transfers, amounts, usual
 from batprotocol.simulator.actions.sharing import WORK_AMOUNT, Sharing, Work
-from batprotocol.simulator.actions.sleeps import TIMING, Sleeps
-from batprotocol.simulator.actions.usual import usual
 
-__all__ = ["PythonActions", "restored"]
+__all__ = [
+    "TIMING",
+    "LimitedActions",
+    "PythonActions",
+    "Sleeps",
+    "actions_for",
+    "restored",
+]
+
+
+# Sleeps
+#
+# Each step is subtracted from the remaining time of each sleep, with the rounding of doubles. This need not be done
+# one by one. Between two powers of two, all doubles are multiples of one unit, so a step takes the same whole number
+# of units from each of them. Only a step in the middle between two multiples takes one unit more or less, which
+# depends on their last bits. So sleeps are in groups by their exponents. Each group stores the units that it has lost
+# in all, and the cost of a step depends on the number of groups, not on the number of sleeps. If a sleep comes near
+# the lower end of its group, the step is subtracted from it alone, and it moves to another group.
+
+
+TIMING: Final = 1e-9
+"""A sleep or a latency ends when less than this remains, in seconds, by default."""
+_DIGITS: Final = 52
+_MANY_DEAD: Final = 64
+
+
+class _SleepGroup:
+    """The sleeps of which 2**exponent seconds or more remain, and less than twice as many.
+
+    Attributes:
+        unit: the unit of which they are multiples, in seconds.
+        scale: the number of units in a second.
+        least: a sleep of this number of units or fewer may leave the group.
+        lost: the number of units that each sleep has lost since the group was made.
+        heap: for each sleep its units at that time, and its number.
+    """
+
+    __slots__ = ("exponent", "heap", "least", "lost", "scale", "unit")
+
+    def __init__(self, exponent: int, timing: float) -> None:
+        self.exponent = exponent
+        self.unit = ldexp(1.0, exponent - _DIGITS)
+        self.scale = ldexp(1.0, _DIGITS - exponent)
+        self.least = max(1 << _DIGITS, int(timing * self.scale) + 1)
+        self.lost = 0
+        self.heap: list[tuple[int, int]] = []
+
+    def __lt__(self, other: _SleepGroup) -> bool:
+        return self.exponent < other.exponent
+
+
+class Sleeps:
+    """All sleeps, by number.
+
+    Args:
+        timing: a sleep ends when less than this remains, in seconds.
+    """
+
+    __slots__ = ("_awake", "_by_exponent", "_groups", "_numbers", "_short", "timing")
+
+    def __init__(self, timing: float) -> None:
+        self.timing = timing
+        self._numbers: set[int] = set()
+        self._groups: list[_SleepGroup] = []
+        self._by_exponent: dict[int, _SleepGroup] = {}
+        self._short: list[tuple[float, int]] = []
+        self._awake = 0
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._numbers
+
+    def add(self, number: int, seconds: float) -> None:
+        """Add a sleep of more than 0 seconds."""
+        self._numbers.add(number)
+        self._insert(number, seconds)
+
+    def _insert(self, number: int, seconds: float) -> None:
+        if seconds < self.timing:  # it ends with the next step, however short that is
+            self._short.append((seconds, number))
+            return
+        if seconds == inf:
+            return
+        exponent = frexp(seconds)[1] - 1
+        group = self._by_exponent.get(exponent)
+        if group is None:
+            group = self._by_exponent[exponent] = _SleepGroup(exponent, self.timing)
+            insort(self._groups, group)
+        heappush(group.heap, (int(seconds * group.scale) + group.lost, number))
+
+    def remove(self, number: int) -> None:
+        """Remove a sleep."""
+        self._numbers.remove(number)
+        self._awake += 1
+        if self._awake > _MANY_DEAD and self._awake > len(self._numbers):
+            self._forget()
+
+    def _forget(self) -> None:
+        """Drop the sleeps that were removed."""
+        for group in self._groups:
+            group.heap = [each for each in group.heap if each[1] in self._numbers]
+            heapify(group.heap)
+        self._short = [each for each in self._short if each[1] in self._numbers]
+        self._drop_empty()
+        self._awake = 0
+
+    def _drop_empty(self) -> None:
+        self._groups = [group for group in self._groups if group.heap]
+        self._by_exponent = {group.exponent: group for group in self._groups}
+
+    def earliest(self) -> float:
+        """The smallest remaining time; infinite if there is no sleep."""
+        numbers = self._numbers
+        if self._short:
+            self._short = [each for each in self._short if each[1] in numbers]
+            if self._short:
+                return min(self._short)[0]
+        while self._groups:
+            group = self._groups[0]
+            heap = group.heap
+            while heap and heap[0][1] not in numbers:
+                heappop(heap)
+                self._awake -= 1
+            if heap:
+                return (heap[0][0] - group.lost) * group.unit
+            self._drop_empty()
+        return inf
+
+    def subtract(self, seconds: float) -> list[int]:
+        """Advance time by at most `earliest`, and return the numbers of the sleeps that have ended."""
+        ended: list[int] = []
+        moved: list[tuple[float, int]] = []
+        if self._short:
+            ended = [number for _, number in self._short]
+            self._short = []
+        for group in self._groups if seconds > 0.0 else ():
+            amount = seconds * group.scale
+            whole = round(amount)
+            before, heap, unit = group.lost, group.heap, group.unit
+            if amount - whole == 0.5 or whole - amount == 0.5:  # the last bit of each decides
+                moved += [((units - before) * unit - seconds, number) for units, number in heap]
+                heap.clear()
+                continue
+            group.lost = lost = before + whole
+            while heap and heap[0][0] - lost <= group.least:
+                units, number = heappop(heap)
+                moved.append(((units - before) * unit - seconds, number))
+        if moved:
+            for left, number in moved:
+                if left < self.timing:
+                    ended.append(number)
+                elif number in self._numbers:
+                    self._insert(number, left)
+            self._drop_empty()
+        if ended:
+            ended = [number for number in ended if number in self._numbers]
+            self._numbers.difference_update(ended)
+        return ended
+
+    left = OldName("remaining")
+
+    def remaining(self) -> dict[int, float]:
+        """The remaining seconds of each sleep."""
+        found = dict.fromkeys(sorted(self._numbers), inf)
+        for group in self._groups:
+            for units, number in group.heap:
+                if number in found:
+                    found[number] = (units - group.lost) * group.unit
+        found.update((number, seconds) for seconds, number in self._short if number in found)
+        return found
+
 
 _MOST_PATHS: Final = 1 << 20
 
@@ -280,3 +450,146 @@ def _number(joined: tuple[int, float, Work]) -> int:
 
 def _place(joined: tuple[int, float, Work]) -> int:
     return joined[0]
+
+
+# Limits of concurrency
+#
+# SimGrid's `maxmin/concurrency-limit` is the maximum number of parts of work on a host or a link. Other work waits.
+# It is rare, so it exists only in Python, in subclasses of the classes without a limit.
+
+
+def actions_for(
+    capacities: Sequence[float], speeds: Sequence[float], corrected: bool, timing: float, work_amount: float, limit: int
+) -> Any:
+    """Actions of the kind for a limit; 0: no limit."""
+    if limit:
+        return LimitedActions(capacities, speeds, corrected, timing, work_amount, limit)
+    return usual.Actions(capacities, speeds, corrected, timing, work_amount)
+
+
+class _LimitedDemand(PythonDemand):
+    """The demand of work, and the hosts of all its executors. The limit also holds for those that compute nothing."""
+
+    __slots__ = ("hosts",)
+
+    def __init__(
+        self,
+        weights: dict[int, tuple[float, ...]],
+        flops: dict[int, float],
+        network_bound: float,
+        latency: float,
+        hosts: tuple[int, ...],
+    ) -> None:
+        super().__init__(weights, flops, network_bound, latency)
+        self.hosts = hosts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _LimitedDemand, (self.weights, self.flops, self.network_bound, self.latency, self.hosts)
+
+
+class _LimitedSharing(Sharing):
+    """The work that uses each resource, and the work that waits for a resource.
+
+    As in SimGrid, only parts that need 1 or more of a resource count.
+    """
+
+    __slots__ = ("_limit", "_used", "_waiting")
+
+    def __init__(
+        self, capacities: Sequence[float], speeds: Sequence[float], corrected: bool, work_amount: float, limit: int
+    ) -> None:
+        super().__init__(capacities, speeds, corrected, work_amount)
+        self._limit = limit
+        self._used: dict[int, int] = {}
+        self._waiting: dict[int, Work] = {}
+
+    def add(self, work: Work) -> None:
+        """Let work use its resources, or wait for them."""
+        if self._has_room(work) if work.demand.latency > 0.0 else self._fits(work):
+            self.begin(work)
+        else:
+            work.rate = 0.0
+            self._waiting[work.number] = work
+
+    def remove(self, work: Work) -> None:
+        """Release the resources of work. Work that waited for them begins, in the order of creation."""
+        self._waiting.pop(work.number, None)
+        if work.joined:
+            super().remove(work)
+            for number in _all_of(work.demand):
+                self._used[number] = self._used.get(number, 0) - _parts(work.demand.weights.get(number, ()))
+                self._admit(number)
+
+    def begin(self, work: Work) -> None:
+        """Let work use its resources, without a check of the limit."""
+        for number, weights in work.demand.weights.items():
+            self._used[number] = self._used.get(number, 0) + _parts(weights)
+        super().begin(work)
+
+    def _fits(self, work: Work) -> bool:
+        weights = work.demand.weights
+        return all(self._used.get(number, 0) + _parts(weights[number]) <= self._limit for number in weights)
+
+    def _has_room(self, work: Work) -> bool:
+        """SimGrid's test for work that did not begin at once. Its further parts may exceed the limit: Batsim aborts."""
+        return all(self._used.get(number, 0) < self._limit for number in _all_of(work.demand))
+
+    def _admit(self, resource: int) -> None:
+        for number in sorted(self._waiting):
+            work = self._waiting[number]
+            if resource in _all_of(work.demand) and self._has_room(work):
+                del self._waiting[number]
+                self.begin(work)
+                if self._used[resource] == self._limit:
+                    return
+
+
+class LimitedActions(PythonActions):
+    """All actions, if at most `limit` parts can use a host or a link at the same time."""
+
+    __slots__ = ("_limit",)
+
+    def __init__(
+        self,
+        capacities: Sequence[float],
+        speeds: Sequence[float],
+        corrected: bool,
+        timing: float,
+        work_amount: float,
+        limit: int,
+    ) -> None:
+        self._limit = limit
+        super().__init__(capacities, speeds, corrected, timing, work_amount)
+
+    def _new_sharing(self, capacities: Sequence[float], speeds: Sequence[float], work_amount: float) -> Sharing:
+        return _LimitedSharing(capacities, speeds, self._corrected, work_amount, self._limit)
+
+    def demand(
+        self, executors: Sequence[int], flops: Sequence[float], transfers: Transfers, under_way: float, path: Path
+    ) -> PythonDemand:
+        """The demand of work."""
+        found = super().demand(executors, flops, transfers, under_way, path)
+        hosts = tuple(dict.fromkeys(host for host in executors if host >= 0))
+        return _LimitedDemand(found.weights, found.flops, found.network_bound, found.latency, hosts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._limit,), self.__getstate__()
+
+    def __copy__(self) -> PythonActions:
+        made = _restored(self._limit)
+        made.__setstate__(self.__getstate__())
+        return made
+
+
+def _restored(limit: int) -> LimitedActions:
+    return LimitedActions((), (), False, TIMING, WORK_AMOUNT, limit)
+
+
+def _parts(weights: Sequence[float]) -> int:
+    return sum([weight >= 1.0 for weight in weights])
+
+
+def _all_of(demand: PythonDemand) -> dict[int, None]:
+    """The resources of a demand, in the order in which SimGrid has them."""
+    hosts = demand.hosts if isinstance(demand, _LimitedDemand) else ()
+    return dict.fromkeys((*hosts, *demand.weights))

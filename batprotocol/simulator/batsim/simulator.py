@@ -11,14 +11,41 @@ from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
 from batprotocol.errors import InputError, RuleViolation
 from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent, StopCallMeLaterEvent, StopProbeEvent
 from batprotocol.results import Observer
-from batprotocol.simulator.batsim.assembly import assemble
-from batprotocol.simulator.batsim.state.setup import Setup
-from batprotocol.simulator.batsim.state.simulation import Simulation
-from batprotocol.simulator.copying import copied
+from batprotocol.simulator.batsim.server import BatsimServer
+from batprotocol.simulator.batsim.state import Setup, Simulation
+from batprotocol.simulator.batsim.submitters import Submitter
+from batprotocol.simulator.copies import copied
+from batprotocol.simulator.machine.machine import SimulatedMachine
+from batprotocol.simulator.machine.queue import EventQueue
 from batprotocol.workloads import ExternalEventList, Platform, Workload
 from batprotocol.workloads.workload_files import TraceReader, read_traces
 
-__all__ = ["Simulator"]
+__all__ = [
+    "Simulator",
+    "assemble",
+]
+
+
+# Creation
+
+
+def assemble(setup: Setup, *, energy: bool, observer: Observer | None) -> Simulation:
+    """Create a simulation that is ready to begin."""
+    machine = SimulatedMachine(setup.platform, energy, setup.corrected)
+    queue = EventQueue(machine)
+    simulation = Simulation(setup, queue, observer)
+    profiles = simulation.profiles
+    for workload in setup.workloads:
+        profiles.known.update(workload.profiles)
+        if not setup.corrected:
+            profiles.unusable.update(workload.profiles.keys() - workload.referenced_profiles)
+        queue.start(Submitter(workload, are_jobs=True))
+    for event_list in setup.event_lists:
+        queue.start(Submitter(event_list.events, are_jobs=False))
+    queue.start(BatsimServer())
+    simulation.reports.pstates(range(len(machine.hosts)), None)
+    return simulation
+
 
 _KNOWS_BETTER: Final = ("hosts.turn-busy", "hosts.turn-switching", "hosts.turn-direction")
 """Rules that a conversation cannot check exactly, because they depend on the states of hosts at an event."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from batprotocol._util.grids import Entry, Grid
+from batprotocol._util.grids import Grid, GridEntry
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
@@ -54,8 +54,11 @@ def print_groups(output: Output, by: str, groups: Mapping[str, Mapping[str, floa
     header = [by, *(metric.label_with_unit for metric, _ in shown.values())]
     rows = [
         [
-            Entry(printable(name)),
-            *(Entry(f"{metrics[each] / size:.4g}" if each in metrics else "-") for each, (_, size) in shown.items()),
+            GridEntry(printable(name)),
+            *(
+                GridEntry(f"{metrics[each] / size:.4g}" if each in metrics else "-")
+                for each, (_, size) in shown.items()
+            ),
         ]
         for name, metrics in groups.items()
     ]

@@ -1,1 +1,1 @@
-"""The machine: hosts with their power states and energy, links, and the demands of tasks and messages."""
+"""The machine: hosts and links with their states, the work of profiles on them, and the queue of future events."""

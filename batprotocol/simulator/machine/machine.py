@@ -14,13 +14,40 @@ from batprotocol.conversation.state import PowerRecord
 from batprotocol.model import HostState
 from batprotocol.results import MachineStatesRow, PStateRow
 from batprotocol.results.arithmetic import difference, plus
-from batprotocol.simulator.actions.limited import actions_for
-from batprotocol.simulator.machine.demands import Demands
-from batprotocol.simulator.machine.task import ParallelTask
+from batprotocol.simulator.actions.actions import actions_for
+from batprotocol.simulator.actions.demand import Demands, PythonDemand
 from batprotocol.workloads import Host, Platform, Watts
 from batprotocol.workloads.electricity.hosts import SleepPState
 
-__all__ = ["SimulatedMachine", "intervals"]
+__all__ = ["ParallelTask", "SimulatedMachine", "intervals"]
+
+
+# Parallel tasks
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class ParallelTask:
+    """Work of 1, whose rate the machine computes.
+
+    Attributes:
+        demand: its total use of hosts and links.
+        hosts: all hosts that it uses, without duplicates.
+        remains: the remaining part before it began, or when it was stopped.
+        is_cancelled: whether it was stopped so that its owner continues.
+        number: the number of its action while it is under way, else 0.
+        owner: the actor that waits for its end, or None.
+    """
+
+    __slots__ = ("demand", "hosts", "is_cancelled", "number", "owner", "remains")
+
+    def __init__(self, demand: PythonDemand, hosts: tuple[int, ...]) -> None:
+        self.demand = demand
+        self.hosts = hosts
+        self.remains = 0.0 if demand.is_empty else 1.0
+        self.is_cancelled = False
+        self.number = 0
+        self.owner: Any = None
+
 
 _FEW_HOSTS: Final = 64
 """With more hosts, links are only searched on the routes to and from the master and the first host."""

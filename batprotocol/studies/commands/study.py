@@ -72,7 +72,7 @@ def _axes(context: click.Context) -> Mapping[str, Sequence[Any]]:
         return {}
 
 
-# `batproto study run`, `list`, `show` and `merge`: their options. `run` and `listing` do the work.
+# The commands that run, list, show and merge runs.
 
 
 _path = click.Path(readable=False, path_type=str)
@@ -211,7 +211,7 @@ def merge(store: str, others: tuple[str, ...]) -> None:
     work.merge(store, others)
 
 
-# `batproto study table`, `plot` and `metrics`: their parameters. They import the modules that do the work.
+# The commands that make tables and plots, and list metrics.
 
 
 def _wanted(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, list[str]]:
@@ -452,7 +452,7 @@ def metrics(as_json: bool) -> None:
     work.print_metrics(as_json=as_json)
 
 
-# `batproto study`: the family of its commands.
+# The family of these commands.
 
 
 _OVERVIEW = {

@@ -1,4 +1,4 @@
-"""`batproto whatif`: its parameters. `asking` does the work."""
+"""`batproto whatif`: its options. `_whatif_work` answers the question."""
 
 from __future__ import annotations
 

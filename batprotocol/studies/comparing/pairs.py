@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from batprotocol._util.grids import Entry, Grid, as_html, decimals_for, number, signed
+from batprotocol._util.grids import Grid, GridEntry, as_html, decimals_for, number, signed
 from batprotocol.errors import InputError, shown
 from batprotocol.model.hosts import parse_hosts
 from batprotocol.results.catalogue import OF_RUNS
@@ -171,7 +171,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
             if one is not None or other is not None:
                 metric, divisor = usual_unit(metric, (one, other))
                 one, other = (None if value is None else value / divisor for value in (one, other))
-                rows.append([Entry(metric.label_with_unit), *_change(metric, one, other)])
+                rows.append([GridEntry(metric.label_with_unit), *_change(metric, one, other)])
         return Grid(["", *self.names, "difference", "%"], rows)
 
     def facts(self) -> list[str]:
@@ -196,7 +196,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         rows = []
         for pair in pairs:
             gain = "" if pair.gain is None else signed(-pair.gain, 1)
-            rows.append([Entry(pair.name), Entry(gain), *(Entry(_span(row)) for row in (pair.one, pair.other))])
+            rows.append(
+                [GridEntry(pair.name), GridEntry(gain), *(GridEntry(_span(row)) for row in (pair.one, pair.other))]
+            )
         return Grid([header, "ends later by [s]", *(f"{name} [s]" for name in self.names)], rows)
 
     def __repr__(self) -> str:
@@ -310,18 +312,20 @@ def _parting(pair: JobPair, tolerance: float) -> Parting | None:
     return Parting(min(ends), pair, "end") if abs(ends[0] - ends[1]) > tolerance else None
 
 
-def _change(metric: Metric, one: float | None, other: float | None) -> list[Entry]:
+def _change(metric: Metric, one: float | None, other: float | None) -> list[GridEntry]:
     """Two values, the better one in bold, their difference, and its percentage of the first one."""
     decimals = decimals_for([], [each for each in (one, other) if each is not None])
     if one is None or other is None:
-        return [Entry("-" if each is None else number(each, decimals)) for each in (one, other)] + [Entry("")] * 2
+        return [GridEntry("-" if each is None else number(each, decimals)) for each in (one, other)] + [
+            GridEntry("")
+        ] * 2
     difference = other - one
     sign = {"less": 1, "more": -1, None: 0}[metric.better]
     equal = abs(difference) <= _EQUAL * max(abs(one), abs(other))
     better = 0.0 if equal else sign * difference
     share = "" if not one else signed(100 * difference / abs(one), 1)
-    values = [Entry(number(one, decimals), better > 0), Entry(number(other, decimals), better < 0)]
-    return [*values, Entry(signed(difference, decimals)), Entry(share)]
+    values = [GridEntry(number(one, decimals), better > 0), GridEntry(number(other, decimals), better < 0)]
+    return [*values, GridEntry(signed(difference, decimals)), GridEntry(share)]
 
 
 def _words(row: JobRow | None) -> str:
@@ -384,7 +388,7 @@ class Cause(NamedTuple):
     sentence: str
 
 
-class _Runs:
+class _RunsOfJob:
     """The jobs of a schedule that ran, by host and time."""
 
     def __init__(self, jobs: Iterable[JobRow]) -> None:
@@ -437,7 +441,7 @@ def causes_of(one: Schedule, other: Schedule, *, tolerance: float) -> dict[str, 
         other: the second one.
         tolerance: the number of seconds by which equal times may differ.
     """
-    mine, theirs = _Runs(one.jobs), _Runs(other.jobs)
+    mine, theirs = _RunsOfJob(one.jobs), _RunsOfJob(other.jobs)
     asked = {**other.asked, **one.asked}
     finder = _Finder(mine, theirs, tolerance, asked)
     found = {name: finder.cause(name) for name in mine.by_name if name in theirs.by_name}
@@ -464,7 +468,9 @@ class _Finder:
         asked: what jobs asked for.
     """
 
-    def __init__(self, one: _Runs, other: _Runs, tolerance: float, asked: Mapping[str, Mapping[str, object]]) -> None:
+    def __init__(
+        self, one: _RunsOfJob, other: _RunsOfJob, tolerance: float, asked: Mapping[str, Mapping[str, object]]
+    ) -> None:
         self._one, self._other, self._tolerance, self._asked = one, other, tolerance, asked
 
     def cause(self, name: str) -> Cause | None:
@@ -497,7 +503,7 @@ class _Finder:
         return Cause("node", "the hosts of the first run are as free in the second one")
 
     def _blockers(
-        self, hosts: Iterable[int], time: float, there: float, early: _Runs, late: _Runs
+        self, hosts: Iterable[int], time: float, there: float, early: _RunsOfJob, late: _RunsOfJob
     ) -> tuple[str, int] | None:
         """A job that has one of these hosts in the run where the job is later, and not in the other one."""
         before = early.at(time, hosts)
@@ -506,7 +512,7 @@ class _Finder:
                 return job, host
         return None
 
-    def _later(self, name: str, begin: float, end: float, early: _Runs, late: _Runs) -> Cause:
+    def _later(self, name: str, begin: float, end: float, early: _RunsOfJob, late: _RunsOfJob) -> Cause:
         """The cause of a job that starts at `begin` in one run, and at `end` in the other."""
         which = "second" if late is self._other else "first"
         taken = self._blockers(early.hosts(name), begin, begin + self._tolerance, early, late)
@@ -525,7 +531,7 @@ class _Finder:
             return Cause("time", f"its hosts are as free in the {which} run, which looks for jobs later")
         return Cause("plan", f"its hosts are as free in the {which} run, and it does not start there")
 
-    def _blocked(self, begin: float, job: str, host: int, runs: tuple[_Runs, _Runs], sentence: str) -> Cause:
+    def _blocked(self, begin: float, job: str, host: int, runs: tuple[_RunsOfJob, _RunsOfJob], sentence: str) -> Cause:
         early, late = runs
         there = early.by_name.get(job)
         if there is None or there.starting_time is None:

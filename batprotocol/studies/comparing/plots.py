@@ -48,7 +48,7 @@ from batprotocol.workloads.electricity import Trace
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from batprotocol.studies.comparing._drawing import Plot
+    from batprotocol.studies.comparing._figure import Plot
 
 __all__ = [
     "FORMATS",
@@ -435,7 +435,7 @@ def save_plot(figure: Figure, path: str | os.PathLike[str]) -> None:
     format = expect_plots(name)
     import matplotlib
 
-    from batprotocol.studies.comparing._drawing import STYLE
+    from batprotocol.studies.comparing._figure import STYLE
 
     metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None, "Producer": None}}[
         format
@@ -706,7 +706,7 @@ def _stacked(look: Look, panels: int) -> tuple[Plot, list[Any]]:
     try:
         import matplotlib
 
-        from batprotocol.studies.comparing._drawing import SIZE, STYLE, Plot
+        from batprotocol.studies.comparing._figure import SIZE, STYLE, Plot
     except ImportError:
         raise missing() from None
     with matplotlib.rc_context(STYLE):

@@ -335,7 +335,7 @@ class Sample(NamedTuple):
         return math.fsum(self.values) / len(self.values) if self.values else None
 
 
-class _Result(NamedTuple):
+class _Pooled(NamedTuple):
     """A value of a run. `run` is the name of the run, if it has one: several seeds may be the same run."""
 
     run: Hashable
@@ -426,7 +426,7 @@ class Groups:
 
     def values(self, row: str, column: str | None, metric: str) -> Sample:
         """The values of a cell."""
-        draws: dict[tuple[str, ...], dict[tuple[str, ...], _Result]] = {}
+        draws: dict[tuple[str, ...], dict[tuple[str, ...], _Pooled]] = {}
         for rest, result in self._cells.get((row, column), ()):
             place = tuple(sorted(f"{axis}={each}" for axis, each in rest.items()))
             draws.setdefault(self._draw(rest), {})[place] = _result(result, metric)
@@ -447,7 +447,7 @@ class Groups:
             if axis in self._draws or len(on[axis] | on_others[axis]) != 2 or on[axis] & on_others[axis]
         ]
         one, another = (_by_place(found, common, metric) for found in (ones, others))
-        draws: dict[tuple[str, ...], list[_Result]] = {}
+        draws: dict[tuple[str, ...], list[_Pooled]] = {}
         for place in dict.fromkeys([*one, *another]):
             first, second = one.get(place), another.get(place)
             values = [each.value for each in (first, second) if each is not None and each.value is not None]
@@ -456,7 +456,7 @@ class Groups:
                 None if first is None or second is None or None in (first.run, second.run) else (first.run, second.run)
             )
             draw = self._draw(dict(zip(common, place, strict=True)))
-            draws.setdefault(draw, []).append(_Result(runs, difference))
+            draws.setdefault(draw, []).append(_Pooled(runs, difference))
         return _sample([draws[draw] for draw in self._in_order(draws)])
 
     def are_equal(self, row: str, other: str, columns: Iterable[str | None], metric: str) -> bool:
@@ -495,31 +495,31 @@ def _labels(found: Iterable[tuple[dict[str, str], ResultRow]]) -> dict[str, set[
 
 def _by_place(
     found: Iterable[tuple[dict[str, str], ResultRow]], axes: Sequence[str], metric: str
-) -> dict[tuple[str, ...], _Result]:
+) -> dict[tuple[str, ...], _Pooled]:
     """The values by the labels on some axes. Rows that differ on other axes only are averaged."""
-    values: dict[tuple[str, ...], dict[tuple[str, ...], _Result]] = {}
+    values: dict[tuple[str, ...], dict[tuple[str, ...], _Pooled]] = {}
     for rest, result in found:
         whole = tuple(sorted(f"{axis}={each}" for axis, each in rest.items()))
         values.setdefault(tuple(rest.get(axis, "") for axis in axes), {})[whole] = _result(result, metric)
     return {place: _mean(list(results.values())) for place, results in values.items()}
 
 
-def _mean(results: Sequence[_Result]) -> _Result:
+def _mean(results: Sequence[_Pooled]) -> _Pooled:
     """The mean of some runs as one result. Its value is None if one of them is missing."""
     if len(results) == 1:
         return results[0]
     values = [each.value for each in results if each.value is not None]
     runs = tuple(each.run for each in results)
     complete = len(values) == len(results)
-    return _Result(None if None in runs else runs, math.fsum(values) / len(values) if complete else None)
+    return _Pooled(None if None in runs else runs, math.fsum(values) / len(values) if complete else None)
 
 
-def _result(result: ResultRow, metric: str) -> _Result:
+def _result(result: ResultRow, metric: str) -> _Pooled:
     value = result.metrics.get(metric)
-    return _Result(getattr(result, "key", None), value if value is not None and math.isfinite(value) else None)
+    return _Pooled(getattr(result, "key", None), value if value is not None and math.isfinite(value) else None)
 
 
-def _sample(draws: Iterable[Sequence[_Result]]) -> Sample:
+def _sample(draws: Iterable[Sequence[_Pooled]]) -> Sample:
     """A value for each draw. Draws with the same runs count once."""
     values: list[float] = []
     seen: set[Hashable] = set()

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from batprotocol._util import grids as formats
-from batprotocol._util.grids import Entry, Grid, cell_decimals, number, signed
+from batprotocol._util.grids import Grid, GridEntry, cell_decimals, number, signed
 from batprotocol.errors import InputError, shown
 from batprotocol.results.text import WAITING, grows
 from batprotocol.results.units import in_unit, usual_unit
@@ -453,10 +453,10 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         rows = []
         for name, cells in zip(self.rows, self.cells, strict=True):
             entries = [
-                Entry(self._shown(cell.divided(divisor), len(draws) > 1), cell.best)
+                GridEntry(self._shown(cell.divided(divisor), len(draws) > 1), cell.best)
                 for cell, (_, divisor) in zip(cells, units, strict=True)
             ]
-            rows.append([Entry(f"{name} (baseline)" if name == self.baseline else name), *entries])
+            rows.append([GridEntry(f"{name} (baseline)" if name == self.baseline else name), *entries])
         return Grid([self.head, *columns], rows, self.caption)
 
     def _shown(self, cell: Cell, differ: bool) -> str:

@@ -5,7 +5,6 @@ its log when its loops ran. `_replays` simulates the same jobs and events under 
 of both, and counts how many starts are equal.
 """
 
-from batprotocol.studies.recorded._phases import phases_of
 from batprotocol.studies.recorded._replays import (
     Replay,
     Start,
@@ -23,6 +22,7 @@ from batprotocol.studies.recorded.recordings import (
     accounting_of_run,
     configuration_of_run,
     is_recorded,
+    phases_of,
     read_recording,
     read_recordings,
 )

@@ -18,8 +18,15 @@ from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.texts import span
 from batprotocol.studies.comparing.schedules import Schedule
-from batprotocol.studies.recorded._phases import KILL, number_of, phases_of, submitted_of
-from batprotocol.studies.recorded.recordings import accounting_of_run, configuration_of_run, readable
+from batprotocol.studies.recorded.recordings import (
+    KILL,
+    accounting_of_run,
+    configuration_of_run,
+    number_of,
+    phases_of,
+    readable,
+    submitted_of,
+)
 from batprotocol.workloads.host_events import HostEvent
 from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import expanded_names

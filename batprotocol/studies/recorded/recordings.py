@@ -1,29 +1,40 @@
-"""Recordings of a real Slurm, and the sites that they are of."""
+"""Recordings of a real Slurm: their jobs and events, the site that they are of, and when its loops ran."""
 
 from __future__ import annotations
 
 import lzma
+import math
 import os
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import pairwise
+from statistics import median
 from typing import Any, Final, TypedDict
 
 import msgspec
 
 from batprotocol.errors import InputError, shown
+from batprotocol.policies.slurm import Phases
 from batprotocol.sites.slurm.accounting import Accounting, accounting_of
 from batprotocol.sites.slurm.configuration import SlurmConfiguration, configuration_of, switches_of
+from batprotocol.workloads.requests import expanded_names
 
 __all__ = [
+    "KILL",
     "SlurmRun",
     "accounting_of_run",
     "conf_of",
     "configuration_of_run",
     "is_recorded",
+    "number_of",
+    "phases_of",
     "read_recording",
     "read_recordings",
     "readable",
+    "submitted_of",
 ]
 
 
@@ -60,7 +71,7 @@ class _Submission(_Needed, total=False):
     exit: int
 
 
-class _Event(TypedDict):
+class _RecordedEvent(TypedDict):
     t_sent: float
     t_returned: float
     cmd: list[str]
@@ -86,7 +97,7 @@ class _Run(TypedDict):
     nodes: list[_Nodes]
     partitions: list[str]
     submissions: list[_Submission]
-    events: list[_Event]
+    events: list[_RecordedEvent]
     starts: list[_Start]
     log: list[tuple[float, str]]
 
@@ -264,3 +275,334 @@ def accounting_of_run(run: Mapping[str, Any]) -> Accounting:
             users = (f"User - '{user}'{share}{allowed.get(user, '')}" for user in words[4].split(","))
             lines += [f"Parent - '{options['account']}'", *users]
     return accounting_of([("dump.cfg", "\n".join([cluster, *lines])), ("qos.txt", "\n".join(run.get("qos", ())))])
+
+
+# The phases of a recorded Slurm: when its loops and checks ran, and when its nodes were clean, as its log says.
+
+
+_EPILOG = 0.085
+"""The time from the end of a job to the moment when its nodes are clean, if nothing else is known."""
+
+
+def phases_of(run: Mapping[str, Any]) -> Phases:
+    """When the loops of a recorded Slurm ran."""
+    log = run["log"]
+    main = [time for time, text in log if "Running job scheduler" in text]
+    full = [time for time, text in log if "for full queue" in text]
+    cycles = [time for time, text in log if text.endswith("_attempt_backfill: beginning")]
+    over = [
+        time
+        for time, text in log
+        if text.startswith(("Time limit exhausted", "Reservation ended", "debug:  Purging vestigial"))
+        or "JobId=Invalid" in text
+    ]
+    period, configuration = _period(main), configuration_of_run(run)
+    loops = configuration.scheduler
+    last_full = full[0] - loops.sched_interval if full else -30.0
+    first = min(submitted_of(run).values(), default=math.inf)
+    limits = over[0] - 30 if over else -15.0
+    delay = max(loops.batch_sched_delay, loops.sched_min_interval)
+    moments = Moments(run, period, delay)
+    return Phases(
+        ticks=tuple(moments.ticks) or (0.5,),
+        period=period,
+        full=last_full,
+        last=_last_before(first, moments.ticks, delay),
+        limits=limits,
+        checks=tuple(over),
+        seen=tuple(sorted(_seen(run, main))),
+        backfill=_first_cycle(first, cycles, loops.bf_interval),
+        cycles=tuple(cycles),
+        priorities=_priorities(run, last_full, configuration.priority.calc_period),
+        epilog=_EPILOG,  # these are times of real machines, on a clock that is ten or twenty times as fast
+        others=0.15,
+        cleaning=_CLEANING * run["speed"],
+        epoch=run["t0_epoch_mod_86400"],
+        cleaned=moments.cleaned(),
+        epilogs=moments.epilogs,
+        prompt=frozenset(moments.prompt),
+    )
+
+
+_CLEANING = 0.022
+"""The time of the machine from the kill of a job to the moment when its nodes are clean, if nothing else is known."""
+_END = re.compile(r"_job_complete: JobId=(\S+) WEXITSTATUS")
+KILL = re.compile(
+    r"(?:Time limit exhausted for|Reservation ended for|preempted|_slurm_rpc_kill_job: REQUEST_KILL_JOB|requeue job"
+    r"|debug:  _job_requeue_op:) JobId=(\S+)"
+)
+"""The lines of the log that say that a job is killed."""
+_REQUEUED = re.compile(r"Requeuing JobId=(\S+)")
+_QUIET = re.compile(
+    r"debug:  sched: Running|(debug:  )?sched/backfill: |.*unable to schedule|sched: Allocate|_job_complete|Requeuing"
+)
+"""Lines of the log that ask for no run of the first loop, and those of ends, which do once the nodes are clean."""
+_SOON = 5.0
+"""Nodes are clean within so many seconds of a kill."""
+_LAST = 3.0
+"""Nodes are clean within so many seconds of an end."""
+
+
+class Moments:
+    """The moments at which nodes were clean, as the runs of the first loop show.
+
+    The loop runs at ticks. The end that makes all nodes of a job clean asks for a run at the next tick. So nodes were
+    not clean before a tick without a run, and a run that nothing else asked for was asked for by the end before. If
+    all nodes of a job answer that they are clean already, as after most kills, the loop runs at once. Such a run is
+    not at a tick, or too early after the last one. Nodes that another job got were clean.
+
+    Args:
+        run: the recording.
+        period: the time between two ticks.
+        delay: the least time between two runs of the first loop (batch_sched_delay or sched_min_interval).
+
+    Attributes:
+        ticks: the runs at ticks.
+        epilogs: the times from ends of jobs to the moments when all their nodes were clean, for those that are known.
+        prompt: the jobs whose ends were followed by a run at once.
+    """
+
+    def __init__(self, run: Mapping[str, Any], period: float, delay: float) -> None:
+        self._period, self._delay, self._cleaning = period, delay, _CLEANING * run["speed"]
+        self._main = [(time, "full queue" in text) for time, text in run["log"] if "Running job scheduler" in text]
+        self._ends = _jobs_in(run, _END)
+        self._kills = sorted(set(_jobs_in(run, KILL)))
+        known = (_QUIET, _END, KILL)
+        self._loud = [time for time, text in run["log"] if not any(each.match(text) for each in known)]
+        self._loud += [each["t_returned"] for each in run["events"]]  # commands that archives need not have in the log
+        self._requeued = _jobs_in(run, _REQUEUED)
+        loops = [time for time, _ in self._main]
+        self._reused = _reused(run, self._ends, loops)
+        self._emptied = _reused(run, self._kills, loops, first_only=True)
+        self.ticks: list[float] = []
+        self.epilogs: dict[str, float] = {}
+        self.prompt: set[str] = set()
+        self._killed: dict[str, tuple[float, ...]] = {}
+        self._sort_runs(run)
+        for before, now in pairwise(self.ticks):
+            self._look(before, now)
+        for time, job in self._ends:
+            clean = self._reused.get((time, job), math.inf) - time
+            if clean < self.epilogs.get(job, _EPILOG):
+                self.epilogs[job] = clean
+        ends = Counter(job for _, job in self._ends)
+        self.epilogs = {job: time for job, time in self.epilogs.items() if ends[job] == 1}
+
+    def _sort_runs(self, run: Mapping[str, Any]) -> None:
+        """Tell the runs at ticks from those at once."""
+        sure = [time for time, is_full in self._main if is_full or not self._follows_kill(time)]
+        last, first = -60.0, min(submitted_of(run).values(), default=-math.inf)
+        for place, (time, is_full) in enumerate(self._main):
+            is_late = is_full or math.floor(time) - math.floor(last) >= self._delay
+            is_tick = is_late and (is_full or not self._follows_kill(time) or _fits(time, sure, self._period))
+            if is_tick and not is_full and self._open_kills(time) and not self._is_asked(time, last):
+                is_tick = any(last - _LAST < end < time for end, _ in self._ends)
+            following = self._main[place + 1] if place + 1 < len(self._main) else (math.inf, True)
+            if is_late and not is_tick and not following[1] and self._is_asked(time, last):
+                is_tick = self._is_cleaned_by(time, following[0])
+            elif is_tick and not is_full and not following[1] and self._is_early(time, following[0]):
+                # The next run is at a tick, so that this one is not, if something else has it come
+                is_tick = time > first and not self._ended(time)
+            if is_tick:
+                self.ticks.append(time)
+                last = time
+            else:
+                self._at_once(time)
+
+    def _is_asked(self, time: float, last: float) -> bool:
+        """Whether a submission or a command since the last tick has the loop run at a tick up to a time."""
+        return any(last < each < time for each in self._loud)
+
+    def _is_cleaned_by(self, tick: float, time: float) -> bool:
+        """Whether the only kill that can have had a run come at once has had another one come, soon after a tick."""
+        if math.floor(time) - math.floor(tick) >= self._delay or self._ended(time):
+            return False
+        return len({job for _, job in self._open_kills(time)}) == 1
+
+    def _open_kills(self, time: float) -> list[tuple[float, str]]:
+        """The kills shortly before a time of jobs whose nodes are not known to be clean."""
+        return [(kill, job) for kill, job in self._kills if 0 < time - kill < _SOON and not self._is_known(job, kill)]
+
+    def _is_early(self, tick: float, time: float) -> bool:
+        """Whether a run comes too early after a tick to be at another one, and no end has it come."""
+        if math.floor(time) - math.floor(tick) >= self._delay or self._ended(time):
+            return False
+        return not any(0 < time - kill < _SOON for kill, _ in (*self._kills, *self._requeued))
+
+    def _ended(self, time: float) -> list[tuple[float, str]]:
+        """The ends shortly before a time of jobs whose nodes no other job has got before it."""
+        return [
+            (end, job)
+            for end, job in self._ends
+            if 0 < time - end < _LAST
+            and job not in self.prompt
+            and self._reused.get((end, job), math.inf) > time - 0.02
+        ]
+
+    def _follows_kill(self, time: float) -> bool:
+        return any(0.1 < time - kill < 1 for kill, _ in self._kills) or any(
+            abs(time - clean) < 0.01 for clean, _ in self._requeued
+        )
+
+    def _at_once(self, time: float) -> None:
+        """The nodes of a job that was killed or has ended are clean when the loop runs at once."""
+        known = {job for clean, job in self._requeued if abs(clean - time) < 0.05}
+        if known:
+            return
+        killed = self._open_kills(time)
+        if killed:
+            reused = [job for kill, job in killed if abs(self._emptied.get((kill, job), math.inf) - time) < 0.02]
+            job = (reused or [job for _, job in killed])[0]
+            self._killed[job] = (*self._killed.get(job, ()), time)
+            return
+        ended = self._ended(time)
+        if ended:
+            end, job = ended[-1]
+            self.epilogs[job] = time - end
+            self.prompt.add(job)
+
+    def _is_known(self, job: str, kill: float) -> bool:
+        clean = [time for time, other in self._requeued if other == job] + list(self._killed.get(job, ()))
+        return any(kill <= time < kill + _SOON for time in clean)
+
+    def _look(self, before: float, now: float) -> None:
+        """See what a run at a tick shows about the ends before it."""
+        if any(before < time < now for time in self._loud):
+            return
+        if any(before - _SOON < kill < now for kill, _ in self._kills):
+            return
+        tick = now - self._period
+        missed = tick if math.floor(tick) - math.floor(before) >= self._delay else before
+        inside = [(time, job) for time, job in self._ends if before < time < now and job not in self.prompt]
+        for time, job in inside:
+            if time + _EPILOG < missed + 0.1:
+                self.epilogs[job] = missed + 0.1 - time
+        if (now, True) in self._main:
+            return  # it need not have been asked for
+        if inside and inside[0][0] + _EPILOG > now - 0.01:
+            self.epilogs[inside[0][1]] = max(now - 0.01 - inside[0][0], 0.001)
+        earlier = [(time, job) for time, job in self._ends if before - 3 < time <= before and job not in self.prompt]
+        if earlier and not inside:
+            self.epilogs[earlier[-1][1]] = missed + 0.1 - earlier[-1][0]
+
+    def cleaned(self) -> dict[str, tuple[float, ...]]:
+        """The moments when the nodes of killed jobs were clean."""
+        found = dict(self._killed)
+        for time, job in self._requeued:
+            found[job] = tuple(sorted((*found.get(job, ()), time)))
+        for (kill, job), clean in self._emptied.items():
+            known = next((each for each in found.get(job, ()) if kill <= each < kill + _SOON), kill + self._cleaning)
+            if clean < known - 0.01:
+                found[job] = tuple(sorted((*(each for each in found.get(job, ()) if each != known), clean)))
+        return found
+
+
+def _reused(
+    run: Mapping[str, Any], ends: list[tuple[float, str]], loops: list[float], *, first_only: bool = False
+) -> dict[tuple[float, str], float]:
+    """For each end of a job, the run of a loop in which another job got one of its nodes first.
+
+    Args:
+        run: the recording.
+        ends: the ends, with their jobs.
+        loops: the runs of the first loop.
+        first_only: whether only the first node of each job counts.
+    """
+    starts = sorted((each["t"], number_of(each["job"]), each["nodes"]) for each in run["starts"])
+    began: dict[str, list[tuple[float, list[str]]]] = {}
+    taken: dict[str, list[float]] = {}
+    for time, job, text in starts:
+        nodes = expanded_names(text)
+        began.setdefault(job, []).append((time, nodes))
+        for node in nodes:
+            taken.setdefault(node, []).append(time)
+    found = {}
+    for end, job in ends:
+        mine = [nodes for time, nodes in began.get(job, ()) if time < end][-1:]
+        later = [
+            times[place]
+            for node in (mine[0][: 1 if first_only else None] if mine else ())
+            if (place := bisect_right(times := taken[node], end)) < len(times)
+        ]
+        if later:
+            first = min(later)
+            before = bisect_right(loops, first) - 1
+            loop = loops[before] if before >= 0 and first - loops[before] < 1.0 else first
+            found[end, job] = max(loop, end + 0.002) - 0.001
+    return found
+
+
+def _jobs_in(run: Mapping[str, Any], pattern: re.Pattern[str]) -> list[tuple[float, str]]:
+    """The times of the lines of the log that match, and the jobs that they name."""
+    return [(time, number_of(found[1])) for time, text in run["log"] if (found := pattern.match(text))]
+
+
+def _fits(time: float, ticks: list[float], period: float) -> bool:
+    """Whether a time is a whole number of periods from the nearest tick."""
+    gap = min((abs(tick - time) for tick in ticks), default=math.inf)
+    return gap < 12 and abs(gap - round(gap / period) * period) < 0.05 + 0.01 * gap
+
+
+def _seen(run: Mapping[str, Any], main: list[float]) -> Iterator[float]:
+    """The checks of reservations: the first loop runs with the one that sees a reservation first."""
+    for _, text in run["log"]:
+        found = re.search(r"Created reservation=.* start=@(\d+)", text)
+        if found:
+            yield from [time for time in main if 0 <= time - int(found[1]) < 6.2][:1]
+
+
+def _priorities(run: Mapping[str, Any], full: float, period: float) -> float:
+    """When priorities were computed first. The log has those of jobs in each run of backfill, and when they changed."""
+    seen: dict[str, tuple[float, str]] = {}
+    changes: list[tuple[float, float]] = []
+    for time, text in run["log"]:
+        found = re.search(r"test for JobId=(\S+) Prio=(\d+)", text)
+        if found:
+            before, priority = seen.get(found[1], (time, found[2]))
+            if priority != found[2]:
+                changes.append((before, time))
+            seen[found[1]] = time, found[2]
+    usual: float = (
+        math.floor(full) + 0.045 * run["speed"]
+    )  # the thread wakes at a whole second, and takes a real moment
+    if not changes:
+        return usual
+
+    def fitting(phase: float) -> int:
+        return sum((end - phase) // period > (begin - phase) // period for begin, end in changes)
+
+    return max(
+        (full - 0.8 + step / 10 for step in range(-300, 300)), key=lambda each: (fitting(each), -abs(each - usual))
+    )
+
+
+def _last_before(first: float, times: list[float], delay: float) -> float:
+    """The last run of the first loop before the first submission. If the log has none, it was earlier."""
+    return max((time for time in times if time < first), default=times[0] - max(delay, 3.0) if times else -math.inf)
+
+
+def _first_cycle(first: float, cycles: list[float], interval: float) -> float:
+    """When the second loop looks for work first: some time after a run before the first submission."""
+    before = [time for time in cycles if time < first]
+    return before[-1] + interval + 0.01 if before else cycles[0] if cycles else 15.0
+
+
+def _period(times: list[float]) -> float:
+    """The time between two ticks: a real controller takes a little longer than a second."""
+    steps = [later - earlier for earlier, later in pairwise(times) if later - earlier < 20]
+    return median(step / round(step) for step in steps if round(step)) if len(steps) > 5 else 1.0
+
+
+def number_of(job: str) -> str:
+    """`12`, or `3_7` for a task of an array."""
+    return job.partition("(")[0]
+
+
+def submitted_of(run: Mapping[str, Any]) -> dict[str, float]:
+    """When the jobs were submitted. The log has that at the end of the request, with its length."""
+    found = {}
+    for time, text in run["log"]:
+        match = re.match(r"_slurm_rpc_submit_batch_job: JobId=(\d+)(?:.* usec=(\d+))?", text)
+        if match:
+            found[match[1]] = time - int(match[2] or 0) * 1e-6
+    return found

@@ -18,13 +18,12 @@ import msgspec
 from batprotocol._util.files import naming
 from batprotocol.errors import StudyError
 from batprotocol.studies.runs import DONE, FORMAT, TRACEBACK, Measure, Outcome, Run, version
-from batprotocol.studies.store.jobs import CSV, PARQUET, USERS, as_parquet, can_write_parquet
-from batprotocol.studies.store.rows import Row, Rows
+from batprotocol.studies.store.rows import CSV, PARQUET, USERS, Row, Rows, as_parquet, can_write_parquet
 
 __all__ = [
     "NAME",
-    "Entry",
     "Index",
+    "IndexedRun",
     "Store",
     "Wanted",
     "key_of",
@@ -70,7 +69,7 @@ DROP TABLE old_wanted
 """
 
 
-class Entry(NamedTuple):
+class IndexedRun(NamedTuple):
     """A run in the index; see `Row`."""
 
     key: str
@@ -183,7 +182,7 @@ class Index:
         with self._explaining():
             return dict(self._database.execute("SELECT key, state FROM runs"))
 
-    def add(self, entries: Iterable[Entry]) -> None:
+    def add(self, entries: Iterable[IndexedRun]) -> None:
         """Add runs. They replace runs with the same keys, and the metrics of these."""
         rows = [(*map(_storable, each[:4]), _text(each.axes), _text(each.facts), each.seconds) for each in entries]
         with self._explaining(), self._writing():
@@ -244,12 +243,12 @@ class Index:
         with self._explaining(), self._writing():
             self._database.executemany("INSERT OR IGNORE INTO wanted VALUES (?, ?, ?, ?)", rows)
 
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, IndexedRun]:
         """All runs, by their keys."""
         query = "SELECT key, state, kind, error, axes, facts, seconds FROM runs ORDER BY key"
         with self._explaining():
             return {
-                key: Entry(key, state, kind, error, json.loads(axes), json.loads(facts), seconds)
+                key: IndexedRun(key, state, kind, error, json.loads(axes), json.loads(facts), seconds)
                 for key, state, kind, error, axes, facts, seconds in self._database.execute(query)
             }
 
@@ -395,7 +394,7 @@ class Store:
             self._index.drop(gone)
         self._take(found for found in map(self._read, sorted(folders - known.keys())) if found is not None)
 
-    def _take(self, found: Iterable[_Known]) -> None:
+    def _take(self, found: Iterable[_KnownRuns]) -> None:
         """Add these runs to the index."""
         known = list(found)
         if known:
@@ -411,20 +410,20 @@ class Store:
             with suppress(NotADirectoryError):
                 yield from os.listdir(os.path.join(parent, name))
 
-    def _read(self, key: str) -> _Known | None:
+    def _read(self, key: str) -> _KnownRuns | None:
         """A run as its folder describes it; None if that cannot be read. The store ignores such a folder."""
         try:
             with open(os.path.join(self.folder(key), _RUN), "rb") as file:
                 found: Any = msgspec.json.decode(file.read())
             if found["format"] not in (1, FORMAT) or found["key"] != key:
                 raise ValueError
-            entry = Entry(
+            entry = IndexedRun(
                 key, found["state"], found["kind"], found["error"], found["axes"], found.get("facts", {}), 0.0
             )
             if found["format"] == 1:
-                return _Known(entry, {"": found["metrics"]}, {})
+                return _KnownRuns(entry, {"": found["metrics"]}, {})
             metrics = {each["measure"]: each["metrics"] for each in found["measured"]}
-            return _Known(entry, metrics, {each["measure"]: each["how"] for each in found["measured"]})
+            return _KnownRuns(entry, metrics, {each["measure"]: each["how"] for each in found["measured"]})
         except (OSError, ValueError, KeyError, TypeError, msgspec.DecodeError):
             return None
 
@@ -460,9 +459,11 @@ class Store:
         described = {key: msgspec.to_builtins(each) for key, each in measures.items()}
         for run, outcome in found:
             facts = {"drawn": list(run.drawn), "model": run.is_model, "hosts": outcome.hosts}
-            entry = Entry(run.key, outcome.state, outcome.kind, outcome.error, dict(run.axes), facts, outcome.seconds)
+            entry = IndexedRun(
+                run.key, outcome.state, outcome.kind, outcome.error, dict(run.axes), facts, outcome.seconds
+            )
             how = {key: described[key] for key in outcome.measured}
-            own = _Known(entry, outcome.measured, how)
+            own = _KnownRuns(entry, outcome.measured, how)
             if self._put(run, outcome, own):
                 known.append(own)
             else:
@@ -484,7 +485,7 @@ class Store:
         """The keys of runs with those of the measures in which they were measured."""
         return set(self._index.measured())
 
-    def _put(self, run: Run, outcome: Outcome, known: _Known) -> bool:
+    def _put(self, run: Run, outcome: Outcome, known: _KnownRuns) -> bool:
         """Write the folder of a run. Return whether it took its place: a run that did not fail stays there."""
         made = os.path.join(self._unfinished, run.key)
         with suppress(FileNotFoundError):
@@ -500,7 +501,7 @@ class Store:
             shutil.rmtree(made, ignore_errors=True)
             raise
 
-    def _files(self, run: Run, outcome: Outcome, known: _Known) -> dict[str, bytes]:
+    def _files(self, run: Run, outcome: Outcome, known: _KnownRuns) -> dict[str, bytes]:
         files = dict(outcome.files)
         if self._parquet and CSV in files and outcome.state == DONE:
             files[PARQUET] = as_parquet(files.pop(CSV), files.pop(USERS, None))
@@ -587,7 +588,7 @@ class Store:
 
     def _row(
         self,
-        entry: Entry,
+        entry: IndexedRun,
         measure: str,
         metrics: Mapping[tuple[str, str], Mapping[str, float]],
         measures: Mapping[str, Measure],
@@ -632,7 +633,7 @@ class Store:
                 shutil.copytree(other.folder(entry.key), made)
                 if self._settle(made, entry.key):
                     own = ways.get(entry.key, {})
-                    self._take([_Known(entry, own, {key: measures[key] for key in own if key in measures})])
+                    self._take([_KnownRuns(entry, own, {key: measures[key] for key in own if key in measures})])
                     count += 1
             finally:
                 shutil.rmtree(made, ignore_errors=True)
@@ -657,10 +658,10 @@ class Store:
         self.close()
 
 
-class _Known(NamedTuple):
+class _KnownRuns(NamedTuple):
     """A run in the store: its metrics by the keys of measures, and the descriptions of these."""
 
-    entry: Entry
+    entry: IndexedRun
     metrics: Mapping[str, Mapping[str, float]]
     measures: Mapping[str, Any]
 

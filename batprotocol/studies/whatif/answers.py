@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from batprotocol._util.grids import Entry, Grid
+from batprotocol._util.grids import Grid, GridEntry
 from batprotocol.errors import InputError
 from batprotocol.simulator import METRICS
 from batprotocol.studies.comparing import CONFIDENCE, Cell, Table
@@ -134,9 +134,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         """The signs of each difference over time, and whether other windows lead to the same conclusion."""
         rows = [
             [
-                Entry(f"{name}: {metric_of(metric).label}"),
-                Entry(f"{found.strip}|"),
-                Entry(self.conclusion(name, metric)),
+                GridEntry(f"{name}: {metric_of(metric).label}"),
+                GridEntry(f"{found.strip}|"),
+                GridEntry(self.conclusion(name, metric)),
             ]
             for name, each in self.arguments.items()
             for metric, found in each.items()

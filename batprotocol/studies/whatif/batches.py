@@ -66,7 +66,7 @@ class _Recorded(msgspec.Struct, gc=False):
     held: float = 0.0
 
 
-class _Extra(msgspec.Struct, gc=False):
+class _TimesOfJob(msgspec.Struct, gc=False):
     recorded: _Recorded | None = None
     begin: Any = None
     dependency: Any = None
@@ -92,7 +92,7 @@ def facts_of(workload: Workload) -> Mapping[str, Facts]:
 
 def _facts(text: str) -> Facts:
     try:
-        extra = msgspec.json.decode(text, type=_Extra)
+        extra = msgspec.json.decode(text, type=_TimesOfJob)
     except (msgspec.DecodeError, RecursionError):
         return Facts()
     begin = float(extra.begin) if isinstance(extra.begin, int | float) and math.isfinite(extra.begin) else 0.0

@@ -22,7 +22,7 @@ from batprotocol.studies.comparing.intervals import (
 )
 from batprotocol.studies.comparing.tables import Cell
 from batprotocol.studies.whatif.batches import Parts, RunJob, RunOfLog, metric_of
-from batprotocol.studies.whatif.question import Span, span_text, windows_of
+from batprotocol.studies.whatif.question import LogSpan, span_text, windows_of
 
 __all__ = [
     "KINDS",
@@ -252,7 +252,7 @@ def _mark(one: float | None, two: float | None) -> str:
 
 
 def arguments_of(
-    run: RunOfLog, base: RunOfLog, metric: str, span: Span, length: float, difference: Cell | None = None
+    run: RunOfLog, base: RunOfLog, metric: str, span: LogSpan, length: float, difference: Cell | None = None
 ) -> Argument:
     """The signs of a difference over time, and the conclusions from other windows.
 
@@ -276,7 +276,7 @@ def arguments_of(
     )
 
 
-def _others(run: RunOfLog, base: RunOfLog, metric: str, span: Span, length: float) -> Iterator[tuple[str, Cut]]:
+def _others(run: RunOfLog, base: RunOfLog, metric: str, span: LogSpan, length: float) -> Iterator[tuple[str, Cut]]:
     """Other ways to cut the log."""
     for factor in (0.5, 2.0):
         yield f"windows of {span_text(factor * length)}", Cut.of(span.begin, span.end, factor * length)
@@ -363,7 +363,7 @@ class Change(NamedTuple):
         return "gains" if high < 0 else "loses"
 
 
-class _Extra(msgspec.Struct, gc=False):
+class _GroupsOfJob(msgspec.Struct, gc=False):
     user: Any = None
     partition: Any = None
 
@@ -386,11 +386,11 @@ def membership_of(workload: Workload) -> Membership:
     return {name: tuple(_groups(user, partition, size, shown, has)) for name, (user, partition, size) in found.items()}
 
 
-def _extra(text: str | None) -> _Extra:
+def _extra(text: str | None) -> _GroupsOfJob:
     try:
-        return msgspec.json.decode(text or "{}", type=_Extra)
+        return msgspec.json.decode(text or "{}", type=_GroupsOfJob)
     except (msgspec.DecodeError, RecursionError):
-        return _Extra()
+        return _GroupsOfJob()
 
 
 def _largest(work: Mapping[str, float]) -> frozenset[str]:

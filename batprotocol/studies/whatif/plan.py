@@ -20,9 +20,9 @@ from batprotocol.sites.logs.imports import Import
 from batprotocol.sites.slurm.configuration import read_configuration
 from batprotocol.studies.comparing.rows import label
 from batprotocol.studies.whatif.question import (
+    LogSpan,
+    LogWindow,
     Question,
-    Span,
-    Window,
     parse_nodes,
     span_of_log,
     usual_length,
@@ -209,9 +209,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     question: Question
     log: str
     workload: Workload
-    span: Span
+    span: LogSpan
     length: float
-    windows: tuple[Window, ...]
+    windows: tuple[LogWindow, ...]
     keys: Mapping[str, Any]
     axes: tuple[str, ...]
     baseline: str

@@ -18,9 +18,9 @@ from batprotocol.workloads.columns import StoredJob
 
 __all__ = [
     "USUAL_WINDOWS",
+    "LogSpan",
+    "LogWindow",
     "Question",
-    "Span",
-    "Window",
     "parse_nodes",
     "span_of_log",
     "span_text",
@@ -124,7 +124,7 @@ _ENDED: Final = 0.99
 _LARGEST_PART: Final = 20
 
 
-class Window(msgspec.Struct, frozen=True):
+class LogWindow(msgspec.Struct, frozen=True):
     """A window of a log. The jobs that come in it count in it.
 
     Attributes:
@@ -143,7 +143,7 @@ class Window(msgspec.Struct, frozen=True):
         return span_label(self.begin, self.end)
 
 
-class Span(NamedTuple):
+class LogSpan(NamedTuple):
     """The part of a log that counts.
 
     Attributes:
@@ -164,7 +164,7 @@ class Span(NamedTuple):
         return span_label(self.begin, self.end)
 
 
-def span_of_log(workload: Workload, warm_up: float | None, cool_down: float) -> Span:
+def span_of_log(workload: Workload, warm_up: float | None, cool_down: float) -> LogSpan:
     """The part of a log that counts: all but a warm-up at its beginning, and a cool-down at its end.
 
     Args:
@@ -189,7 +189,7 @@ def span_of_log(workload: Workload, warm_up: float | None, cool_down: float) -> 
             f"the log has submissions over {span_text(last - first)}, and less than half of it is left between a "
             f"warm-up of {span_text(warm_up)} and a cool-down of {span_text(cool_down)}: use shorter ones"
         )
-    return Span(begin, end, first, last)
+    return LogSpan(begin, end, first, last)
 
 
 def _run_time(workload: Workload, job: StoredJob) -> float:
@@ -198,17 +198,17 @@ def _run_time(workload: Workload, job: StoredJob) -> float:
     return float(getattr(getattr(profile, "profile", None), "delay", 0.0))
 
 
-def usual_length(span: Span) -> float:
+def usual_length(span: LogSpan) -> float:
     """A length of which a log has at least ten windows: a week, a day, or part of one.
 
-    >>> [span_text(usual_length(Span(0.0, days * 86_400.0, 0.0, 0.0))) for days in (200, 12, 2)]
+    >>> [span_text(usual_length(LogSpan(0.0, days * 86_400.0, 0.0, 0.0))) for days in (200, 12, 2)]
     ['1 week', '1 day', '3 hours']
     """
     time = span.end - span.begin
     return next((length for length in _LENGTHS if time >= USUAL_WINDOWS * length), time / USUAL_WINDOWS)
 
 
-def windows_of(times: Sequence[float], begin: float, end: float, length: float) -> tuple[Window, ...]:
+def windows_of(times: Sequence[float], begin: float, end: float, length: float) -> tuple[LogWindow, ...]:
     """The windows of a log that follow one another, and together are the whole time that counts.
 
     The last one has the rest: it is between half and one and a half times as long as the others. Windows without jobs
@@ -231,7 +231,7 @@ def windows_of(times: Sequence[float], begin: float, end: float, length: float) 
     edges = [*(begin + number * length for number in range(count)), end]
     places = [bisect_left(times, edge) for edge in edges]
     return tuple(
-        Window(begin, end, last - first)
+        LogWindow(begin, end, last - first)
         for (begin, end), (first, last) in zip(pairwise(edges), pairwise(places), strict=True)
     )
 

@@ -9,7 +9,7 @@ import sys
 
 import zmq
 
-from batprotocol.simulator.peers.library import RawLibrary
+from batprotocol.simulator.components import RawLibrary
 from batprotocol.wire import frames
 
 __all__ = ["host"]

@@ -220,7 +220,7 @@ def catalogues() -> Mapping[str, Catalogue]:
 
 def all_catalogues() -> Mapping[str, Catalogue]:
     """The rules of each protocol by its name, and those that only the simulator and the conformance command check."""
-    from batprotocol.simulator.batsim.state.rules import SIMULATOR_RULES
+    from batprotocol.simulator.batsim.rules import SIMULATOR_RULES
 
     found = {**catalogues(), "The embedded Batsim": Catalogue.of_one("simulate", SIMULATOR_RULES.values())}
     with suppress(ModuleNotFoundError):  # the package of tests can be removed

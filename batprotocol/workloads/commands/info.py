@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from batprotocol._util.distributions import Distribution
-from batprotocol._util.grids import Entry, Grid
+from batprotocol._util.grids import Grid, GridEntry
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import number_of, printable
@@ -64,7 +64,7 @@ def _facts(info: WorkloadInfo) -> Iterable[tuple[str, str]]:
 
 def _grids(info: WorkloadInfo) -> Iterable[Grid]:
     rows = [
-        [Entry(title), *(Entry(write(getattr(values, column))) for column in _COLUMNS)]
+        [GridEntry(title), *(GridEntry(write(getattr(values, column))) for column in _COLUMNS)]
         for title, write, values in _distributions(info)
         if values is not None
     ]
@@ -77,11 +77,13 @@ def _grids(info: WorkloadInfo) -> Iterable[Grid]:
         begin = info.weeks[0].begin
         weeks = [
             [
-                Entry(f"{round((week.begin - begin) / WEEK) + 1}"),
-                Entry(f"{week.begin:,.0f}"),
-                Entry(f"{week.seconds / DAY:.3g}"),
-                Entry(f"{week.jobs:,}"),
-                Entry("-" if week.offered_load is None else percent(week.offered_load), (week.offered_load or 0) > 1),
+                GridEntry(f"{round((week.begin - begin) / WEEK) + 1}"),
+                GridEntry(f"{week.begin:,.0f}"),
+                GridEntry(f"{week.seconds / DAY:.3g}"),
+                GridEntry(f"{week.jobs:,}"),
+                GridEntry(
+                    "-" if week.offered_load is None else percent(week.offered_load), (week.offered_load or 0) > 1
+                ),
             ]
             for week in info.weeks
         ]
@@ -102,10 +104,10 @@ def _distributions(info: WorkloadInfo) -> Iterable[tuple[str, Callable[[float], 
 def _shares(title: str, shares: Iterable[WorkloadShare]) -> Grid:
     rows = [
         [
-            Entry(printable(share.name)),
-            Entry(f"{share.jobs:,}"),
-            Entry(percent(share.job_share)),
-            Entry("-" if share.work_share is None else percent(share.work_share)),
+            GridEntry(printable(share.name)),
+            GridEntry(f"{share.jobs:,}"),
+            GridEntry(percent(share.job_share)),
+            GridEntry("-" if share.work_share is None else percent(share.work_share)),
         ]
         for share in shares
     ]

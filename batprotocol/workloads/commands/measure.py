@@ -7,7 +7,7 @@ import os
 
 import msgspec
 
-from batprotocol._util.grids import Entry, Grid
+from batprotocol._util.grids import Grid, GridEntry
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import printable
@@ -33,6 +33,6 @@ def show(jobs: str, *, workload: str, name: str, cores: int | None, as_json: boo
         values = [getattr(each, metric.name) for metric in shown]
         counts = [f"{each.tasks}", f"{each.failed}", f"{each.arrival:g}"]
         numbers = ["-" if value is None else f"{value:.4g}" for value in values]
-        rows.append([Entry(text) for text in (printable(each.name), *counts, *numbers)])
+        rows.append([GridEntry(text) for text in (printable(each.name), *counts, *numbers)])
     header = ["workflow", "tasks", "failed", "arrival [s]", *(each.label_with_unit for each in shown)]
     print_grid(output, Grid(header, rows))

@@ -288,7 +288,7 @@ jump(Actions *self)
     if (!arguments) {
         return PyErr_Occurred() ? -1 : 0;
     }
-    PyObject *module = PyImport_ImportModule("batprotocol.simulator.actions.rounds");
+    PyObject *module = PyImport_ImportModule("batprotocol.simulator.actions.sharing");
     PyObject *function = module ? PyObject_GetAttrString(module, "jump") : NULL;
     PyObject *found = function ? PyObject_CallObject(function, arguments) : NULL;
     PyObject *lefts, *rates;

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from batprotocol._util.grids import Entry, Grid
+from batprotocol._util.grids import Grid, GridEntry
 from batprotocol.cli.terminal.grids import print_grid
 from batprotocol.cli.terminal.output import Output
 from batprotocol.cli.terminal.text import Piece, number_of, printable
@@ -96,16 +96,21 @@ def _line(name: str, text: str) -> list[Piece]:
 
 
 def _numbers(copy: CopyCheck) -> Grid:
-    rows = [[Entry("utilisation"), Entry(_share(copy.log.utilisation)), Entry(_share(copy.copy.utilisation))]]
+    rows = [
+        [GridEntry("utilisation"), GridEntry(_share(copy.log.utilisation)), GridEntry(_share(copy.copy.utilisation))]
+    ]
     names = list(dict.fromkeys([*copy.log.waits, *copy.copy.waits]))
     for name in names[: _MOST_PARTITIONS + 1]:
         log, other = (numbers.waits.get(name) for numbers in (copy.log, copy.copy))
         where = f", {printable(name)}" if name else ""
         rows.append(
-            [Entry(f"jobs{where}"), *(Entry("-" if each is None else f"{each.jobs:,}") for each in (log, other))]
+            [
+                GridEntry(f"jobs{where}"),
+                *(GridEntry("-" if each is None else f"{each.jobs:,}") for each in (log, other)),
+            ]
         )
         rows += [
-            [Entry(f"{what} waiting time{where}"), *(Entry(_wait(each, what)) for each in (log, other))]
+            [GridEntry(f"{what} waiting time{where}"), *(GridEntry(_wait(each, what)) for each in (log, other))]
             for what in ("mean", "median")
         ]
     return Grid(["", "log", "copy"], rows)
@@ -123,10 +128,10 @@ def _share(share: float) -> str:
 def _explained(found: list[Explanation]) -> Grid:
     rows = [
         [
-            Entry(each.policy),
-            Entry(_share(each.within_a_minute)),
-            Entry("-" if math.isnan(each.mean_difference) else duration(each.mean_difference)),
-            Entry(f"{each.not_started:,}"),
+            GridEntry(each.policy),
+            GridEntry(_share(each.within_a_minute)),
+            GridEntry("-" if math.isnan(each.mean_difference) else duration(each.mean_difference)),
+            GridEntry(f"{each.not_started:,}"),
         ]
         for each in found
     ]

@@ -1,1 +1,0 @@
-"""Progress: the work of a job's profile on hosts and links, part by part, and its progress."""

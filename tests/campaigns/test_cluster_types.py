@@ -1,0 +1,323 @@
+"""How clusters are opened by their types, and how long one that does not answer is left alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import patience
+import pytest
+from clusters import PaperCluster
+
+from batprotocol.campaigns import loop
+from batprotocol.campaigns.loop import ClusterConnections, run_campaigns
+from batprotocol.campaigns.managers import (
+    LocalProcesses,
+    ResourceManager,
+    dask,
+    oar,
+    open_manager,
+    psij,
+    slurm,
+)
+from batprotocol.campaigns.managers.types import MANAGERS, TYPES, size_of, type_in
+from batprotocol.campaigns.model import Campaign, ClusterProperties, GridSettings, Observation
+from batprotocol.campaigns.store import ClusterEntry, GridStore
+from batprotocol.errors import ClusterError, InputError, StoreAway
+
+WITHOUT_ENGINE = True
+
+
+def test_each_type_can_be_opened() -> None:
+    assert list(MANAGERS) == list(TYPES) == ["local", "dask", "slurm", "oar", "psij"]
+    with pytest.raises(ClusterError) as caught:
+        open_manager("site", "pbs", "/x", None, "m")
+    reason = "expected a resource manager of local or dask or slurm or oar or psij, got 'pbs'"
+    assert (caught.value.reason, caught.value.cluster) == (reason, "site")
+
+
+@pytest.mark.parametrize(
+    ("kind", "module", "name"),
+    [("dask", dask, "DaskCluster"), ("oar", oar, "OarCluster"), ("psij", psij, "PsijCluster")],
+)
+def test_what_a_manager_is_opened_with(monkeypatch: pytest.MonkeyPatch, kind: str, module: Any, name: str) -> None:
+    monkeypatch.setattr(module, name, lambda *given: given)
+    assert open_manager("site", kind, "/address", 3, "m") == ("site", "/address", "m")  # type: ignore[comparison-overlap]
+
+
+def test_a_cluster_of_slurm_is_opened_with_its_description(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(slurm, "SlurmCluster", lambda *given: given)
+    path = tmp_path / "site.toml"
+    path.write_text('type = "slurm"\nfolder = "/jobs"\n')
+    opened: Any = open_manager("site", "slurm", str(path), None, "m")
+    assert (opened[0], opened[1].folder, opened[2]) == ("site", "/jobs", "m")
+    with pytest.raises(ClusterError) as caught:
+        open_manager("site", "slurm", str(tmp_path / "none.toml"), None, "m")
+    assert (caught.value.cluster, "none.toml" in caught.value.reason) == ("site", True)
+
+
+def test_the_size_of_a_cluster(tmp_path: Path) -> None:
+    opened = open_manager("here", "local", str(tmp_path / "here"), 3, "m")
+    assert isinstance(opened, LocalProcesses)
+    assert opened.look().max == 3
+    opened.close()
+    assert size_of("here", "local", "/nowhere", 7, "m") == 7
+    assert size_of("here", "local", str(tmp_path / "here"), None, "m") >= 1
+
+
+def test_a_cluster_without_resources(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = []
+
+    class Empty(PaperCluster):
+        def close(self) -> None:
+            closed.append(self.name)
+
+    monkeypatch.setitem(MANAGERS, "local", lambda *given: Empty("here", 0))  # type: ignore[attr-defined]
+    with pytest.raises(ClusterError, match="it has no resources now"):
+        size_of("here", "local", "/x", None, "m")
+    assert closed == ["here"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('type = "slurm"\nfolder = "/a"', "slurm"),
+        ('type = "psij"\nexecutor = "pbs"\nfolder = "/a"\nslots = 1', "psij"),
+        ('type = "oar"\nurl = "https://oar.example.org/oarapi"\nuser = "u"', "oar"),
+    ],
+)
+def test_the_type_in_a_file(tmp_path: Path, text: str, kind: str) -> None:
+    path = tmp_path / "site.toml"
+    path.write_text(text)
+    assert type_in(str(path)) == kind
+    path.write_text(f"{text}\nodd = 1\n")
+    with pytest.raises(InputError, match="there is no key 'odd'"):
+        type_in(str(path))
+
+
+# Connections to clusters
+
+
+class Answering:
+    """A cluster that answers, fails or breaks."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.raises: Exception | None = None
+        self.asked = 0
+
+    def look(self) -> Observation:
+        self.asked += 1
+        if self.raises is not None:
+            raise self.raises
+        return Observation(cluster=self.name, time=0.0, max=1, free=1)
+
+
+def connected(*managers: Any, patience: float | None = None) -> ClusterConnections:
+    return ClusterConnections(managers, patience)
+
+
+def ask(found: ClusterConnections, now: float, *names: str) -> tuple[set[str], list[str]]:
+    """The clusters that answer, and those that fail."""
+    answers, errors = found.ask("look", dict.fromkeys(names, lambda manager: manager.look()), now)
+    return set(answers), [each.cluster for each in errors]
+
+
+@pytest.mark.parametrize("seconds", [None, 60.0])
+def test_pauses_double_up_to_a_minute(seconds: float | None) -> None:
+    cluster = Answering("a")
+    found = connected(cluster, Answering("b"), patience=seconds)
+    cluster.raises = ClusterError("nobody is there", "a")
+    now, pauses = 100.0, []
+    for _ in range(8):
+        assert ask(found, now, "a", "b", "unknown") == ({"b"}, ["a"])
+        pause = 0.0
+        while ask(found, now + pause, "a") == (set(), []):
+            pause += 0.5
+        cluster.asked -= 1
+        pauses.append(pause)
+        now += pause + 1000.0
+    assert pauses[0] == loop.FIRST_SECONDS == 1.0
+    assert pauses[-1] == loop.LONGEST_SECONDS == 60.0
+    assert sorted(pauses) == pauses
+    cluster.raises = None
+    now += 1000.0
+    assert ask(found, now, "a") == ({"a"}, [])
+    cluster.raises = ClusterError("gone again", "a")
+    assert ask(found, now, "a") == (set(), ["a"])
+    assert ask(found, now + 0.9, "a") == (set(), [])
+    assert ask(found, now + 1.0, "a") == (set(), ["a"])
+    assert list(found) == ["a", "b"]
+    found.close()
+
+
+def test_another_exception_is_a_fault_of_the_loop() -> None:
+    cluster = Answering("a")
+    cluster.raises = RuntimeError("a fault")
+    for found in (connected(cluster), connected(cluster, patience=60.0)):
+        with pytest.raises(RuntimeError, match="a fault"):
+            ask(found, 0.0, "a")
+        found.close()
+
+
+def test_a_busy_cluster_is_not_tended_and_its_thread_ends() -> None:
+    may = threading.Event()
+    tended = []
+
+    class Busy(Answering):
+        def look(self) -> Observation:
+            may.wait()
+            return super().look()
+
+        def tend(self) -> None:
+            tended.append(self.name)
+
+    class Idle(Answering):
+        def tend(self) -> None:
+            tended.append(self.name)
+
+    found = connected(Busy("a"), Idle("b"), patience=0.01)
+    assert ask(found, 0.0, "a", "b") == ({"b"}, [])
+    found.tend()
+    assert tended == ["b"]
+    may.set()
+    patience.until(lambda: ask(found, 0.0, "b")[0] == {"a", "b"}, patience=60.0, step=0.001)
+    found.tend()
+    assert tended == ["b", "a", "b"]
+    found.close()
+    patience.until(
+        lambda: not any(each.name == "cluster a" for each in threading.enumerate()), patience=60.0, step=0.001
+    )
+
+
+# The loop over cycles
+
+
+def grid(tasks: int = 3) -> GridStore:
+    store = GridStore("sqlite://")
+    store.register(ClusterEntry(name="a"))
+    campaign = Campaign(user="u", name="n", clusters=(ClusterProperties(cluster="a", exec_file="x"),))
+    store.submit(campaign, [str(number) for number in range(tasks)], now=0.0)
+    return store
+
+
+class Passing(PaperCluster):
+    """A cluster whose jobs end before each look."""
+
+    closed = 0
+    tended = 0
+
+    def look(self) -> Observation:
+        self.pass_time(0.0)
+        self.time = time.time()
+        return super().look()
+
+    def tend(self) -> None:
+        self.tended += 1
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Passing:
+    found = Passing("a", 2)
+    opened: list[tuple[object, ...]] = []
+
+    def open_it(*given: object) -> ResourceManager:
+        opened.append(given)
+        return found
+
+    monkeypatch.setattr(loop, "open_manager", open_it)
+    return found
+
+
+def test_a_run_ends_when_nothing_is_left(cluster: Passing) -> None:
+    cycles = []
+    run_campaigns(
+        grid(), GridSettings(finalize=False), cycle_seconds=0.0, cycles=50, until_idle=True, on_cycle=cycles.append
+    )
+    assert cycles[-1].idle
+    assert not any(each.idle for each in cycles[:-1])
+    assert sum(cluster.starts.values()) == 3
+    assert cluster.closed == 1
+
+
+def test_a_run_of_so_many_cycles(cluster: Passing, monkeypatch: pytest.MonkeyPatch) -> None:
+    cycles, pauses = [], []
+    monkeypatch.setattr(loop, "_tend", lambda running, interrupts, until: pauses.append(until - loop.time.monotonic()))
+    run_campaigns(grid(), GridSettings(finalize=False), cycle_seconds=500.0, cycles=2, on_cycle=cycles.append)
+    assert len(cycles) == 2
+    assert len(pauses) == 1
+    assert 400.0 < pauses[0] <= 500.0
+
+
+def test_clusters_are_tended_in_a_pause() -> None:
+    tended = []
+    running: Any = SimpleNamespace(tend=lambda: tended.append(time.monotonic()))
+    interrupts: Any = SimpleNamespace(check=lambda: None)
+    until = time.monotonic() + 0.03
+    loop._tend(running, interrupts, until)
+    assert time.monotonic() >= until
+    assert tended
+
+
+def test_a_run_ends_when_all_campaigns_wait(cluster: Passing) -> None:
+    store, cycles = grid(), []
+    store.pause(1, "u")
+    run_campaigns(
+        store, GridSettings(finalize=False), cycle_seconds=0.0, cycles=50, until_stuck=True, on_cycle=cycles.append
+    )
+    assert len(cycles) == 1
+    assert cycles[0].stuck
+    assert cluster.starts == {}
+
+
+def test_a_store_that_goes_away_is_waited_for(cluster: Passing, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = grid()
+    usual, troubles, pauses = store.cycle, [], []
+    failures = iter([False, True, True, True, False, True, False, False, False, False, False])
+
+    def cycle() -> Any:
+        if next(failures):
+            raise StoreAway("the server is gone")
+        return usual()
+
+    monkeypatch.setattr(store, "cycle", cycle)
+    monkeypatch.setattr(loop, "_tend", lambda running, interrupts, until: pauses.append(until - loop.time.monotonic()))
+    settings = GridSettings(finalize=False)
+    run_campaigns(store, settings, cycle_seconds=0.0, cycles=50, until_idle=True, on_trouble=troubles.append)
+    assert len(troubles) == 4
+    waited = [round(each, 1) for each in pauses if each > 0.1]
+    assert waited == [0.2, 0.4, 0.8, 0.2]
+    assert sum(cluster.starts.values()) == 3
+
+
+def test_a_store_that_is_away_from_the_first_is_an_error(cluster: Passing, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = grid()
+
+    def cycle() -> Any:
+        raise StoreAway("the server is gone")
+
+    monkeypatch.setattr(store, "cycle", cycle)
+    with pytest.raises(StoreAway):
+        run_campaigns(store, GridSettings(finalize=False), cycle_seconds=0.0)
+
+
+def test_a_cluster_that_cannot_be_opened_is_opened_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, tries = Passing("a", 2), []
+
+    def open_it(name: str, batch: str, address: str, resources: int | None, mark: str) -> ResourceManager:
+        tries.append((name, batch, address, resources))
+        if len(tries) == 1:
+            raise ClusterError("not yet", name)
+        return found
+
+    monkeypatch.setattr(loop, "open_manager", open_it)
+    monkeypatch.setattr(loop, "FIRST_SECONDS", 0.0)
+    run_campaigns(grid(), GridSettings(finalize=False), cycle_seconds=0.0, cycles=50, until_idle=True)
+    assert tries == [("a", "", "", None)] * 2
+    assert found.closed == 1
