@@ -20,8 +20,7 @@ from click.shell_completion import get_completion_class
 from batprotocol._util.files import reason_of
 from batprotocol.cli.completing import use_bash_as_it_is
 from batprotocol.cli.families import PURPOSES, Family, command_of_another, commands, of_others
-from batprotocol.cli.terminal.output import PIPE_CLOSED, STANDARD_OUTPUT, discard
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal import PIPE_CLOSED, STANDARD_OUTPUT, discard, printable
 from batprotocol.errors import ProtocolError
 
 __all__ = ["batproto", "main"]

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from batprotocol.cli.mcp_server.confining import kernel_version
-from batprotocol.cli.mcp_server.places import Folder, places_of
+from batprotocol.cli.mcp_server.process import kernel_version
+from batprotocol.cli.mcp_server.vocabulary import Folder, places_of
 
 if sys.platform == "linux":
     pytest.importorskip("landlockpy")
@@ -30,7 +30,7 @@ import ctypes, json, os, shutil, socket, sqlite3, subprocess, sys
 
 sys.path[:] = [each for each in sys.path if each]
 from batprotocol.cli.mcp_server import confining
-from batprotocol.cli.mcp_server.places import places_of
+from batprotocol.cli.mcp_server.vocabulary import places_of
 
 folder, outside, scratch, runs_code, kernel, way = sys.argv[1:]
 if kernel == "no":
@@ -150,8 +150,8 @@ def test_a_kernel_under_which_files_cannot_be_moved_does_not_count(monkeypatch: 
 
 RACE = """
 import os, sys
-from batprotocol.cli.mcp_server.confining import confine
-from batprotocol.cli.mcp_server.places import places_of
+from batprotocol.cli.mcp_server.process import confine
+from batprotocol.cli.mcp_server.vocabulary import places_of
 
 os.chdir(sys.argv[1])
 confine(places_of(sys.argv[1], sys.argv[2]))

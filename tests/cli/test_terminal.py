@@ -9,7 +9,7 @@ import pytest
 from commands import IMPATIENT, run, run_here, run_on_terminal, write, write_archive
 from support import ROOT
 
-from batprotocol.cli.terminal import output
+from batprotocol.cli import terminal as output
 from batprotocol.model import Message, RejectJobEvent
 
 WITHOUT_ENGINE = True

@@ -33,7 +33,6 @@ print(len(names))
 WITHOUT = {
     "windows": (
         "batprotocol.campaigns.managers._dask_worker",
-        "batprotocol.cli.mcp_server.requests",
         "batprotocol.cli.mcp_server.server",
     ),
     "macos": (),

@@ -9,8 +9,7 @@ from typing import ClassVar
 import pytest
 
 from batprotocol._util.rules import Catalogue, Row, Rule, Violation
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import Piece
+from batprotocol.cli.terminal import Output, Piece
 from batprotocol.conversation import CATALOGUE, RULES
 from batprotocol.conversation import Violation as Todays
 from batprotocol.fast.conversation import CATALOGUE as FAST

@@ -12,7 +12,7 @@ import zmq
 from support import shared_library
 
 from batprotocol._util.sockets import requester
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output
 from batprotocol.edc import Scheduler, run
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
 from batprotocol.model import DelayProfile, JobSubmittedEvent

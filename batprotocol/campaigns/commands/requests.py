@@ -31,7 +31,7 @@ from batprotocol.campaigns.model import (
     exit_text,
 )
 from batprotocol.campaigns.text import age
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output
 from batprotocol.errors import InputError, PackageMissing, StoreError, printable
 from batprotocol.workloads.commands.texts import read_text
 

@@ -16,8 +16,7 @@ from batprotocol.campaigns.commands.requests import json_of, opened
 from batprotocol.campaigns.entities.failures import hindrances
 from batprotocol.campaigns.model import GridSettings
 from batprotocol.campaigns.text import hindrance_sentence
-from batprotocol.cli.terminal.output import Output, ProgressBar
-from batprotocol.cli.terminal.text import number_of
+from batprotocol.cli.terminal import Output, ProgressBar, number_of
 from batprotocol.errors import PackageMissing, StoreError, printable
 from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, read_platform, read_workload
 from batprotocol.workloads.commands.texts import read_text

@@ -4,6 +4,6 @@
 confined to one folder (`confining`). This package must not know what the commands do.
 """
 
-from batprotocol.cli.mcp_server.limits import Limits
+from batprotocol.cli.mcp_server.process import Limits
 
 __all__ = ["Limits"]

@@ -15,8 +15,7 @@ import click
 
 from batprotocol._util.signals import Interrupts
 from batprotocol.cli.parameters import other_protocol
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal import Output, printable
 from batprotocol.cli.version import slow_engine
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc import DEFAULT_ENDPOINT, Scheduler

@@ -19,7 +19,7 @@ import zmq
 
 from batprotocol._util.files import reason_of
 from batprotocol._util.signals import Interrupts
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal import printable
 
 __all__ = [
     "PATIENCE",

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import click
 
 from batprotocol._util.signals import Interrupts
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal import printable
 from batprotocol.edc import Scheduler
 from batprotocol.edc import running as loading
 from batprotocol.edc.scheduler import show_own

@@ -19,8 +19,7 @@ from click.shell_completion import CompletionItem
 from batprotocol.cli.completing import completions
 from batprotocol.cli.families import Family
 from batprotocol.cli.parameters import expect_unicode, message_files, seconds, unknown
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.cli.terminal import Output, Piece, number_of, printable
 from batprotocol.errors import DecodeError, PeerGone, TaskFailed
 from batprotocol.fast.topics import QOS, RESULTS, Topic
 from batprotocol.fast.values import FastMessage

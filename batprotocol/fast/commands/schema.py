@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from batprotocol.cli.terminal.text import Piece
+from batprotocol.cli.terminal import Piece
 from batprotocol.fast import values
 from batprotocol.fast.topics import MESSAGES, ROUTES
 from batprotocol.fast.wire.kinds import shape_of

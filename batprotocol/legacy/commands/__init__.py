@@ -24,7 +24,7 @@ from batprotocol.cli.parameters import (
     schema_option,
     timeout_option,
 )
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal import printable
 from batprotocol.errors import DecodeError, ProtocolError
 from batprotocol.model import Message
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from batprotocol.cli.terminal.text import Piece
+from batprotocol.cli.terminal import Piece
 from batprotocol.legacy.json.events import EventVersions, Version, rows_of, version_of, written
 from batprotocol.legacy.text.wire import STAMPS, Stamp
 from batprotocol.legacy.wire import is_text, text_version

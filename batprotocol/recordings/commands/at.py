@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from math import isfinite
 
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal import Output, printable
 from batprotocol.recordings.commands.known import lines_of
 from batprotocol.recordings.commands.named_runs import opened
 from batprotocol.wire.commands.tree import draw

@@ -63,7 +63,7 @@ def at(run: str, time: float, as_json: bool, full: bool) -> None:
       batproto at run.tar.xz 3600
       batproto at --json run.tar.xz inf | jq '.queue | length'
     """
-    from batprotocol.cli.terminal.output import Output
+    from batprotocol.cli.terminal import Output
     from batprotocol.recordings.commands import at as work
 
     work.at(run, time, Output(), as_json=as_json, full=full)
@@ -88,7 +88,7 @@ def stats(run: str, as_json: bool) -> None:
       batproto stats results
       batproto stats --json "study.runs?scheduler=easy&seed=3" | jq .jobs.waiting
     """
-    from batprotocol.cli.terminal.output import Output
+    from batprotocol.cli.terminal import Output
     from batprotocol.recordings.commands import stats as work
 
     work.stats(run, Output(), as_json=as_json)
@@ -142,7 +142,7 @@ def diff(
       batproto diff sacct.txt results
       batproto diff recorded/backfill/01.json.xz
     """
-    from batprotocol.cli.terminal.output import Output
+    from batprotocol.cli.terminal import Output
     from batprotocol.recordings.commands import diff as work
 
     context.exit(work.diff(one, other, Output(), tolerance=tolerance, jobs=jobs, quiet=quiet, full=full, why=why))
@@ -199,7 +199,7 @@ def replay(
       batproto replay run.tar.xz -- ./my-scheduler --socket {endpoint}
       batproto replay --edc tcp://127.0.0.1:28000 run.tar.xz
     """
-    from batprotocol.cli.terminal.output import Output
+    from batprotocol.cli.terminal import Output
     from batprotocol.recordings.commands import replay as work
     from batprotocol.recordings.meaning import TOLERANCE
 
@@ -362,7 +362,7 @@ def tap(
       batproto tap --edc tcp://127.0.0.1:28001 -o run.mcap
       batproto tap --batsim 'tcp://*:28000' --edc ipc:///tmp/edc.sock -o run.mcap --follow -e JobCompleted
     """
-    from batprotocol.cli.terminal.output import Output
+    from batprotocol.cli.terminal import Output
     from batprotocol.recordings.commands import tap as work
     from batprotocol.wire.commands.dump import Selection, Shown
 

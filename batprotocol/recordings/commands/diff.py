@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from batprotocol._util.files import reason_of
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.cli.terminal import Output, Piece, number_of, printable
 from batprotocol.errors import InputError, ProtocolError
 from batprotocol.recordings import Capture, Knowledge
 from batprotocol.recordings.commands.known import lines_of

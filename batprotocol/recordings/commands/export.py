@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output
 from batprotocol.recordings.commands.named_runs import opened
 from batprotocol.recordings.exporting import export as write_file
 from batprotocol.recordings.exporting.formats import RowKind, writer_of

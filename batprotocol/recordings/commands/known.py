@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.cli.terminal import Piece, number_of, printable
 from batprotocol.model import FinitePeriodNumber, Job, OneShot, TemporalTrigger, TimeUnit
 from batprotocol.recordings import Knowledge
 from batprotocol.wire.commands.tree import Node

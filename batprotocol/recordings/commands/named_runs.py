@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output
 from batprotocol.errors import CaptureError, InputError, StudyError
 from batprotocol.recordings import Capture
 from batprotocol.recordings.kinds import NEEDED, jobs_file

@@ -13,8 +13,7 @@ from contextlib import ExitStack, suppress
 import click
 
 from batprotocol._util.signals import Interrupts
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.cli.terminal import Output, number_of, printable
 from batprotocol.edc.commands.program import Command, Ended, private_endpoint
 from batprotocol.edc.commands.scheduler import is_policy, load, telling_whose_fault
 from batprotocol.errors import PeerGone, PeerSilent, ProtocolError, RuleViolation

@@ -6,8 +6,7 @@ import json
 import math
 
 from batprotocol._util.distributions import Distribution
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.cli.terminal import Output, Piece, number_of, printable
 from batprotocol.recordings.commands.known import seconds
 from batprotocol.recordings.commands.named_runs import NamedRun, named, remark_on
 from batprotocol.recordings.statistics import (

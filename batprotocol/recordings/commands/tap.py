@@ -9,7 +9,7 @@ import click
 
 from batprotocol._util.signals import Interrupts
 from batprotocol._util.sockets import Channel, Requester
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output
 from batprotocol.edc.recording import Names, Recorder, facts
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction, SimulationEndsEvent, SimulationErrorEvent

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal import Output, printable
 from batprotocol.recordings.commands.named_runs import named
 from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.timeline import MOST_TEXTS, Timeline, TimelineData, timeline

@@ -7,7 +7,7 @@ from click.shell_completion import CompletionItem
 
 from batprotocol.cli.completing import complete_age, completions
 from batprotocol.cli.parameters import SchemaFile, include_options, old_protocol, unknown
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output
 
 __all__ = ["policies", "rules", "schema"]
 

@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 import click
 
 from batprotocol.cli.parameters import SchemaFile
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.cli.terminal import Output, Piece, number_of, printable
 from batprotocol.errors import InputError
 from batprotocol.model import Direction
 from batprotocol.recordings.names import SIDES, place_of

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from batprotocol._schema.description import ENUMS, TABLES, UNIONS
-from batprotocol.cli.terminal.text import Piece
+from batprotocol.cli.terminal import Piece
 from batprotocol.model import BATSIM_TO_EDC, EDC_TO_BATSIM
 from batprotocol.wire.commands.selection import EVENTS
 from batprotocol.wire.reflection import Enum, Field, Table, Type, Union

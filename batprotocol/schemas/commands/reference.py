@@ -11,7 +11,7 @@ import click
 
 from batprotocol._util.rules import Catalogue
 from batprotocol.cli.parameters import SchemaFile
-from batprotocol.cli.terminal.text import Piece
+from batprotocol.cli.terminal import Piece
 
 __all__ = [
     "explain",

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from batprotocol._util.grids import Grid, GridEntry
-from batprotocol.cli.terminal.grids import print_grid
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal import Output, print_grid, printable
 from batprotocol.results.units import usual_unit
 from batprotocol.simulator import Platform, Result, Workload, metric_named, workflow_means, workflow_results
 from batprotocol.workloads.requests import Allocated

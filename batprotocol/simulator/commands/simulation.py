@@ -22,8 +22,7 @@ from batprotocol import simulator
 from batprotocol._util.signals import Interrupts
 from batprotocol._util.tables import LeftOut
 from batprotocol.cli.parameters import other_protocol
-from batprotocol.cli.terminal.left_out import report_left_out
-from batprotocol.cli.terminal.output import Output, ProgressBar
+from batprotocol.cli.terminal import Output, ProgressBar, report_left_out
 from batprotocol.edc.commands.new import example_scheduler
 from batprotocol.edc.commands.scheduler import allocations_of, attempts_of, cap_of, is_policy, load, telling_whose_fault
 from batprotocol.edc.recording import facts, fingerprint

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from batprotocol._util.grids import as_json as json_of
-from batprotocol.cli.terminal.grids import print_grid
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal import Output, print_grid, printable
 from batprotocol.recordings.commands.named_runs import named, remark_on, tolerance_between
 from batprotocol.results.catalogue import OF_RUNS
 from batprotocol.simulator import OwnMetric, metric_named

@@ -14,9 +14,7 @@ import msgspec
 
 from batprotocol._util.files import by_ending, whole
 from batprotocol._util.signals import Interrupts
-from batprotocol.cli.terminal.grids import print_grid
-from batprotocol.cli.terminal.output import Output, ProgressBar
-from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.cli.terminal import Output, ProgressBar, number_of, print_grid, printable
 from batprotocol.errors import StudyError
 from batprotocol.results.catalogue import ALL_METRICS
 from batprotocol.simulator import GROUPINGS, load_metric

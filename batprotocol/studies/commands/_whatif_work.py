@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from batprotocol._util.files import whole
-from batprotocol.cli.terminal.grids import print_grid
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal import Output, print_grid, printable
 from batprotocol.policies import is_name
 from batprotocol.studies import Study
 from batprotocol.studies.commands._study_work import execute

@@ -17,8 +17,7 @@ from typing import Any
 import click
 
 from batprotocol._util.files import naming, reason_of
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.cli.terminal import Output, number_of, printable
 from batprotocol.edc.commands.scheduler import is_policy, load, telling_whose_fault
 from batprotocol.errors import ClusterError, PackageMissing, StudyError
 from batprotocol.policies.names import is_name

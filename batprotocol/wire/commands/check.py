@@ -11,9 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from batprotocol._util.rules import Violation
-from batprotocol.cli.terminal.advice import print_advice
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.cli.terminal import Output, number_of, print_advice, printable
 from batprotocol.recordings.names import place_of
 from batprotocol.recordings.sources import Found, messages
 from batprotocol.wire.commands.protocols import Adviser, Judge, Spoken, protocol_of, read

@@ -17,7 +17,7 @@ from batprotocol.cli.parameters import (
     schema_file_options,
     unknown,
 )
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output
 
 if TYPE_CHECKING:
     from batprotocol.wire.commands.protocols import Spoken

@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from batprotocol._util.files import reason_of, whole
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output
 from batprotocol.errors import DecodeError, InputError
 from batprotocol.recordings.names import place_of
 from batprotocol.recordings.sources import RECORDINGS, is_recording, single

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import UNICODE, Piece, number_of, printable
+from batprotocol.cli.terminal import UNICODE, Output, Piece, number_of, printable
 from batprotocol.errors import EncodeError
 from batprotocol.recordings.names import DIRECTIONS, place_of
 from batprotocol.recordings.sources import Found, messages

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from batprotocol._schema.description import TABLES
-from batprotocol.cli.terminal.text import Guides, Piece, number_of, printable, quote, wrapped
+from batprotocol.cli.terminal import Guides, Piece, number_of, printable, quote, wrapped
 from batprotocol.model import Doubles
 from batprotocol.wire.reflection import Field, Type
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from batprotocol._util.tables import LeftOut
-from batprotocol.cli.terminal.left_out import report_left_out
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output, report_left_out
 from batprotocol.simulator import Electricity
 from batprotocol.workloads.electricity import CARBON, PRICE
 from batprotocol.workloads.electricity.tables import cap_named, trace_named

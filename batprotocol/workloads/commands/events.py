@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import BinaryIO, Final
 
 from batprotocol._util.files import whole
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.cli.terminal import Output, number_of, printable
 from batprotocol.errors import InputError
 from batprotocol.simulator import Platform, described_platform, read_platform
 from batprotocol.workloads.events import HasData, write_event_lines

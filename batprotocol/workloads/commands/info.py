@@ -9,9 +9,7 @@ import msgspec
 
 from batprotocol._util.distributions import Distribution
 from batprotocol._util.grids import Grid, GridEntry
-from batprotocol.cli.terminal.grids import print_grid
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.cli.terminal import Output, number_of, print_grid, printable
 from batprotocol.results.text import duration, percent, ratio
 from batprotocol.simulator import WEEK, WorkloadInfo, WorkloadShare, named_workload, with_recordings, workload_info
 from batprotocol.sites.logs.formats import is_logged, read_log

@@ -8,9 +8,7 @@ import os
 import msgspec
 
 from batprotocol._util.grids import Grid, GridEntry
-from batprotocol.cli.terminal.grids import print_grid
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal import Output, print_grid, printable
 from batprotocol.errors import InputError
 from batprotocol.simulator import WORKFLOW_METRICS, read_jobs, read_workload, workflow_results
 

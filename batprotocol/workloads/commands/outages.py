@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from batprotocol._util.tables import LeftOut
-from batprotocol.cli.terminal.left_out import report_left_out
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output, report_left_out
 from batprotocol.sites.logs.outages import outage_events, read_outages
 from batprotocol.workloads.commands.events import machine_of, write_events
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from batprotocol._util.tables import LeftOut
-from batprotocol.cli.terminal.left_out import report_left_out
-from batprotocol.cli.terminal.output import Output
+from batprotocol.cli.terminal import Output, report_left_out
 from batprotocol.errors import InputError
 from batprotocol.workloads.commands.events import write_events
 from batprotocol.workloads.host_events import planned_windows, read_windows, repeated_windows

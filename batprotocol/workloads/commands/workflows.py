@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from batprotocol._util.files import naming
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import number_of, printable
+from batprotocol.cli.terminal import Output, number_of, printable
 from batprotocol.simulator import read_workflow, workflow_workload, workload_json
 
 __all__ = ["show"]

@@ -9,9 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from batprotocol._util.grids import Grid, GridEntry
-from batprotocol.cli.terminal.grids import print_grid
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.cli.terminal import Output, Piece, number_of, print_grid, printable
 from batprotocol.results.text import duration, percent
 from batprotocol.sites.logs.checking import CopyCheck, Explanation, Waits
 from batprotocol.sites.logs.commands.copies import explanations, simulated_copy

@@ -13,8 +13,7 @@ import click
 
 from batprotocol._util.files import by_ending, whole
 from batprotocol._util.tables import LeftOut
-from batprotocol.cli.terminal.output import Output, ProgressBar
-from batprotocol.cli.terminal.text import printable
+from batprotocol.cli.terminal import Output, ProgressBar, printable
 from batprotocol.errors import InputError
 from batprotocol.sites.logs.commands.check import Checked, check_json, checked_copy, print_check
 from batprotocol.sites.logs.commands.report import ImportReport, as_json, lines

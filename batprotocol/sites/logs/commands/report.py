@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol._util.tables import LeftOut
 from batprotocol._util.times import zone_of
-from batprotocol.cli.terminal.left_out import numbers_of
-from batprotocol.cli.terminal.text import Piece, number_of
+from batprotocol.cli.terminal import Piece, number_of, numbers_of
 from batprotocol.sites.logs.formats import FORMATS
 from batprotocol.sites.logs.imports import Import
 

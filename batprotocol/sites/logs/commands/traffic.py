@@ -6,9 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from batprotocol.cli.terminal.left_out import numbers_of
-from batprotocol.cli.terminal.output import Output
-from batprotocol.cli.terminal.text import Piece, number_of, printable
+from batprotocol.cli.terminal import Output, Piece, number_of, numbers_of, printable
 from batprotocol.recordings.traffic import Conversation, Side, Traffic, record
 
 __all__ = ["show"]

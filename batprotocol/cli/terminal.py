@@ -1,31 +1,129 @@
-"""Standard output and standard error of one command.
-
-Styles where there is a terminal, plain text elsewhere, a progress bar while long work goes on. It must not know what is
-printed.
-"""
+"""The terminal: text of other programs is made safe to print, and results are printed in lines, tables and remarks."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 import click
 
 from batprotocol._util.files import naming
-from batprotocol.cli.terminal.text import ASCII, UNICODE, Piece, printable
+from batprotocol._util.grids import Grid, text_lines
+from batprotocol._util.tables import LeftOut, Reason
+from batprotocol.errors import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["PIPE_CLOSED", "STANDARD_OUTPUT", "Output", "ProgressBar", "discard"]
+    from batprotocol.conversation.advice import Advice
+
+__all__ = [
+    "ASCII",
+    "PIPE_CLOSED",
+    "STANDARD_OUTPUT",
+    "UNICODE",
+    "Guides",
+    "Output",
+    "Piece",
+    "ProgressBar",
+    "discard",
+    "number_of",
+    "numbers_of",
+    "print_advice",
+    "print_grid",
+    "printable",
+    "quote",
+    "report_left_out",
+    "wrapped",
+]
+
+
+# Text that is safe to show: pieces with the names of their styles, escapes, the lines of a tree.
+
+
+NARROWEST = 20
+"""No line is wrapped to fewer columns, however narrow the terminal and deep the tree."""
+
+Piece = tuple[str, str]
+"""Some text and its style: (style, text)."""
+
+
+class Guides(NamedTuple):
+    """The marks that connect a line to the one above it: (before the line itself, before the lines below it)."""
+
+    middle: tuple[str, str]
+    last: tuple[str, str]
+
+
+UNICODE = Guides(("├── ", "│   "), ("└── ", "    "))
+ASCII = Guides(("|-- ", "|   "), ("`-- ", "    "))
+
+
+def quote(text: str) -> str:
+    r"""The text as Python would read it back, in double quotes if it holds none.
+
+    >>> print(quote("w0!1"), quote('{"a": 1}'), quote("\x1b[1m"))
+    "w0!1" '{"a": 1}' "\x1b[1m"
+    """
+    if '"' in text:
+        return repr(text)
+    return f'"{text if text.isprintable() and chr(92) not in text else repr(text)[1:-1]}"'
+
+
+def number_of(count: int, noun: str, many: str = "") -> str:
+    """A count and what is counted: "1 event", "2,000 entries"."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+_WORD = re.compile(r" *[^ ]+| +")
+
+
+def wrapped(pieces: list[Piece], first: int, others: int) -> list[list[Piece]]:
+    """The lines that a line becomes where so many columns are free: `first` of its first line, and of the others.
+
+    >>> wrapped([("field", "names:"), ("", ' ["a", "b"]')], 20, 20)
+    [[('field', 'names:'), ('', ' ["a", "b"]')]]
+    """
+    room = max(first, NARROWEST)
+    if sum(columns(text) for _, text in pieces) <= room:
+        return [pieces]
+    lines: list[list[Piece]] = [[]]
+    for style, text in pieces:
+        for word in _WORD.findall(text):
+            if columns(word) > room and lines[-1]:
+                lines.append([])
+                room = max(others, NARROWEST)
+                word = word.lstrip(" ")
+            while columns(word) > room:
+                fits = next(size for size in range(room, 0, -1) if columns(word[:size]) <= room)
+                lines[-1].append((style, word[:fits]))
+                lines.append([])
+                room, word = max(others, NARROWEST), word[fits:]
+            room -= columns(word)
+            if word:
+                lines[-1].append((style, word))
+    return lines
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text
+    )
+
 
 PIPE_CLOSED = 141
-"""What shells report for a program that SIGPIPE ends."""
+"""The status that shells report for a program that SIGPIPE ends."""
 
 STANDARD_OUTPUT, STANDARD_ERROR = "standard output", "standard error"
 
@@ -255,3 +353,65 @@ def _can_write(text: str, encoding: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+# Lines about the rows of files that were left out.
+
+
+def numbers_of(reason: Reason) -> str:
+    """The numbers of the lines that a reason holds for, as a part of a sentence: `3, 7, ...`."""
+    return ", ".join(map(str, reason.lines)) + (", ..." if reason.count > len(reason.lines) else "")
+
+
+def report_left_out(output: Output, path: str, left_out: LeftOut, thing: str) -> None:
+    """Print what of a file was left out, by reason, on standard error."""
+    for reason in left_out:
+        word = "line" if reason.count == 1 else "lines"
+        verb = "left out" if reason.is_row else "not as it is in the file"
+        output.remark(path, f"{number_of(reason.count, thing)} {verb}: {reason.reason} ({word} {numbers_of(reason)})")
+
+
+# Tables on a terminal: what stands out is bold, or in asterisks where there are no styles.
+
+
+def print_grid(output: Output, grid: Grid) -> None:
+    """Print a table, and its caption below it."""
+    lines = text_lines(grid, marked=not output.has_styles)
+    output.lines([("heading" if entry.bold else "", entry.text) for entry in line] for line in lines)
+    if grid.caption:
+        output.line(("detail", grid.caption))
+
+
+# Advice as lines, for the commands that print some. It must not know whose conversation it is about.
+
+
+_MOST: Final = 10
+"""Of one kind of advice, at most this number of lines is printed: those about the longest times."""
+
+
+def print_advice(name: str, found: Sequence[Advice], output: Output) -> None:
+    """Print advice, a line for each.
+
+    Args:
+        name: where each line says that the advice is about this.
+        found: the advice.
+        output: where it is printed.
+    """
+    longest = sorted(range(len(found)), key=lambda index: found[index].start - found[index].end)
+    shown, kinds = set(), Counter[str]()
+    for index in longest:
+        kinds[found[index].kind] += 1
+        if kinds[found[index].kind] <= _MOST:
+            shown.add(index)
+    for index in sorted(shown):
+        _print(name, found[index].text, found[index].kind, output)
+    for kind, count in kinds.items():
+        if count > _MOST:
+            more = f"{number_of(count - _MOST, 'line')} like these, about shorter times, not shown"
+            _print(name, more, kind, output)
+
+
+def _print(name: str, text: str, kind: str, output: Output) -> None:
+    output.line(
+        ("file", name), ("", ": "), ("heading", "advice"), ("", f": {printable(text)} "), ("detail", f"[{kind}]")
+    )
