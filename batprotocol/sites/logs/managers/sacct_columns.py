@@ -324,7 +324,7 @@ _TAKEN: Final = {
     **{f"--{name}": name for name in ("dependency", "constraint", "nodelist", "exclude")},
 }
 _MARK: Final = re.compile("|".join((*_TAKEN, "--exclusive")))
-"""What a line has that has an option that is read: a search for each line of a log must be fast."""
+"""The mark of a line with an option that is read: a search for each line of a log must be fast."""
 
 
 class SubmitOptions(NamedTuple):
