@@ -6,9 +6,9 @@ r"""FaST: a scheduler, agents, migration frameworks and applications, which talk
 (True, 'fast/migfra/node-a/result')
 
 The modules, from the lowest layer up: `values` (the messages), `topics` (and the table of the messages on them), `wire`
-(YAML in two dialects, JSON), `recording` (lines of recordings), `rules` and `conversation` (the check of messages), and
-`runtime` (a connection to a broker, tasks that give their results, schedulers as programs, and nodes to test schedulers
-with).
+(YAML in two dialects, JSON), `recording` (lines of recordings), `conversation` (the check of messages, by its rules),
+and `runtime` (a connection to a broker, tasks that give their results, schedulers as programs, and nodes to test
+schedulers with).
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
 """Conversations of FaST: the messages on all topics, checked one by one.
 
 `Conversation` gives each message to its receiver: tasks and results (with the machines that they concern), agents, or
-pscom. The receivers share one `FastState`; `rules` lists the rules.
+pscom. The receivers share one `FastState`; `_rules` lists the rules.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from batprotocol.errors import DecodeError, shown
-from batprotocol.fast import rules as limits
+from batprotocol.fast import _rules as limits
 from batprotocol.fast import values as v
+from batprotocol.fast._rules import CATALOGUE, RULE_SETS, BoundedMemory, FastState, OpenRequest, Violation
 from batprotocol.fast.recording import Recorded
-from batprotocol.fast.rules import CATALOGUE, RULE_SETS, BoundedMemory, FastState, OpenRequest, Violation
 from batprotocol.fast.topics import RESULTS, Channel, Topic, route_of
 from batprotocol.fast.wire import decode
 

@@ -16,7 +16,7 @@ from batprotocol._util.sockets import TICK, Channel, Requester
 from batprotocol.builder import MessageBuilder
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation
-from batprotocol.legacy.ends import Batsim, Component, OldComponent
+from batprotocol.legacy._ends import Batsim, Component, OldComponent
 from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json import wire as codec
 from batprotocol.legacy.store import JobStore

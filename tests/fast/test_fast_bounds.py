@@ -17,7 +17,7 @@ from batprotocol.errors import DecodeError
 from batprotocol.fast import Channel, Topic
 from batprotocol.fast.recording import read_line
 from batprotocol.fast.wire import decode, decode_alone, encode, from_json
-from batprotocol.fast.wire.yaml import DEEPEST, LARGEST, MOST_NODES
+from batprotocol.fast.wire._yaml import DEEPEST, LARGEST, MOST_NODES
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

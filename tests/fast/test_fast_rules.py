@@ -9,7 +9,7 @@ import pytest
 from fast_oracle import recordings
 from memory import peak_memory
 
-from batprotocol.fast import rules as state
+from batprotocol.fast import _rules as state
 from batprotocol.fast import values as v
 from batprotocol.fast.conversation import CATALOGUE, RULE_SETS, Conversation, Violation, check
 from batprotocol.fast.recording import Recorded, read_line

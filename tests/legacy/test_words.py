@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from batprotocol import model
 from batprotocol.legacy.json.values import Job, JobProgress, Resource
-from batprotocol.legacy.translate import values as words
+from batprotocol.legacy.translate import _values as words
 
 WITHOUT_ENGINE = True
 

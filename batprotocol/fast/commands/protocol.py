@@ -13,7 +13,7 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.errors import DecodeError, EncodeError
-from batprotocol.recordings.names import Place
+from batprotocol.recordings.names import MessagePlace
 from batprotocol.wire.commands.protocols import Reading, Spoken
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _detect(data: bytes) -> str | None:
     return next((kind for kind, pattern in _KINDS if pattern.match(head)), None)
 
 
-def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+def _read(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
     try:
         message, original = _READERS[kind](data)
     except DecodeError as fault:

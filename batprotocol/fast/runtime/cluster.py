@@ -23,19 +23,7 @@ from batprotocol.fast.runtime.connection import Broker, BrokerConnection, Receiv
 from batprotocol.fast.topics import QOS, RESULTS, ROUTES, Participant, Topic, route_of, topic_for
 from batprotocol.fast.values import FastMessage
 
-__all__ = [
-    "DEFAULT_BROKER",
-    "DEFAULT_TIMEOUT",
-    "REMEMBERED",
-    "Call",
-    "Cluster",
-    "Heard",
-    "Ledger",
-    "Node",
-    "Sender",
-    "subscriptions_of",
-]
-
+__all__ = ["DEFAULT_BROKER", "Call", "Cluster", "Heard", "Ledger", "Node", "Sender", "subscriptions_of"]
 
 # Tasks that wait for their results: the task of each answer, the answers so far, and the missing ones
 

@@ -49,9 +49,6 @@ from batprotocol.fast.values import (
 __all__ = [
     "DEEDS",
     "DEFAULT_TIMES",
-    "CPUMap",
-    "Fate",
-    "Hooks",
     "Hypervisors",
     "Luck",
     "MigrationFramework",
@@ -61,7 +58,6 @@ __all__ = [
     "matching",
     "name_in",
 ]
-
 
 DEFAULT_TIMES: Final[Mapping[str, tuple[float, float]]] = {
     "start": (0.2, 0.4),

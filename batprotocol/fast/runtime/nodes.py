@@ -29,15 +29,7 @@ from batprotocol.fast.values import (
     PscomResponse,
 )
 
-__all__ = [
-    "LEAST_BANDWIDTH",
-    "Agent",
-    "Applications",
-    "Nodes",
-    "PscomProcesses",
-    "serve_nodes",
-]
-
+__all__ = ["Agent", "Applications", "Nodes", "PscomProcesses", "serve_nodes"]
 
 LEAST_BANDWIDTH: Final = 0.33
 """The share that is always left, by the specification."""

@@ -33,14 +33,7 @@ from batprotocol.fast.values import (
 )
 from batprotocol.fast.wire import Dialect
 
-__all__ = [
-    "METHODS",
-    "RESULT_METHODS",
-    "FastScheduler",
-    "method_for",
-    "run",
-]
-
+__all__ = ["METHODS", "RESULT_METHODS", "FastScheduler", "method_for", "run"]
 
 logger = logging.getLogger("batprotocol.fast")
 

@@ -1,6 +1,6 @@
 """The wire: payloads to messages and back, and JSON for people and tools.
 
-`yaml` makes a tree of the text of a payload, with lines and columns, by libyaml, and writes the YAML that yaml-cpp
+`_yaml` makes a tree of the text of a payload, with lines and columns, by libyaml, and writes the YAML that yaml-cpp
 would write. `kinds` has the keys of each message in each dialect, and reads and writes what stands below a key, as
 fast-lib does. `codec` chooses the message by its topic.
 """

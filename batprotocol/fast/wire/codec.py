@@ -18,8 +18,7 @@ from batprotocol.errors import DecodeError, EncodeError, shown
 from batprotocol.fast import values as v
 from batprotocol.fast.topics import MESSAGES, ROUTES, Channel, Topic, routes_on
 from batprotocol.fast.values import FastMessage, Part
-from batprotocol.fast.wire.kinds import DIALECTS, Dialect, Reading, read_value, write_value
-from batprotocol.fast.wire.yaml import (
+from batprotocol.fast.wire._yaml import (
     LARGEST,
     MappingNode,
     Node,
@@ -32,6 +31,7 @@ from batprotocol.fast.wire.yaml import (
     emit,
     encode_words,
 )
+from batprotocol.fast.wire.kinds import DIALECTS, Dialect, Reading, read_value, write_value
 
 __all__ = [
     "NO_TASK",

@@ -18,8 +18,8 @@ from batprotocol.errors import EncodeError, an, shown
 from batprotocol.fast import values as v
 from batprotocol.fast.topics import ROUTES
 from batprotocol.fast.values import on_wire
-from batprotocol.fast.wire import yaml as scalars
-from batprotocol.fast.wire.yaml import Flow, MappingNode, Node, NodeRefused, ScalarNode, SequenceNode, Tree
+from batprotocol.fast.wire import _yaml as scalars
+from batprotocol.fast.wire._yaml import Flow, MappingNode, Node, NodeRefused, ScalarNode, SequenceNode, Tree
 
 __all__ = [
     "BOOLEAN",

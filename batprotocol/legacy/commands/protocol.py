@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.errors import DecodeError
-from batprotocol.recordings.names import Place
+from batprotocol.recordings.names import MessagePlace
 from batprotocol.wire.commands.protocols import Reading, Spoken
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _detect(kinds: tuple[str, ...], pattern: re.Pattern[bytes]) -> Callable[[byt
     return detect
 
 
-def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+def _read(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
     protocol = OLD_JSON if kind == "json" else OLD_TEXT
     try:
         original, tree = (_json if kind == "json" else _text)(data, kind, strict)

@@ -33,15 +33,7 @@ from batprotocol.legacy.json.values import integer, is_int, printable
 from batprotocol.legacy.rules import OldJob, RuleBroken, RuleState
 from batprotocol.model import Direction, parse_hosts
 
-__all__ = [
-    "DECISIONS",
-    "EVENTS",
-    "SIZES",
-    "JsonJudge",
-    "execute",
-    "register_job",
-    "register_profile",
-]
+__all__ = ["JsonJudge"]
 
 
 def execute(state: RuleState, data: JsonMembers, path: str, time: float) -> None:

@@ -19,13 +19,7 @@ from batprotocol.legacy.text import events as t
 from batprotocol.legacy.text.wire import BY_VALUE, decode, decode_frame
 from batprotocol.model import Direction
 
-__all__ = [
-    "TextJudge",
-    "TextMachines",
-    "TextState",
-    "hosts_in",
-]
-
+__all__ = ["TextJudge"]
 
 _MOST: Final = 2**16
 """How many machines of an interval the judge checks."""

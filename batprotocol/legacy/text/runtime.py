@@ -23,7 +23,7 @@ from batprotocol._util.requirements import refusal
 from batprotocol._util.sockets.endpoints import refuse_bad_endpoint
 from batprotocol._util.sockets.requester import PATIENCE
 from batprotocol.errors import DecodeError, EncodeError, PeerGone, PeerSilent, SystemLacks, shown
-from batprotocol.legacy.ends import Batsim, OldComponent
+from batprotocol.legacy._ends import Batsim, OldComponent
 from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.values import Job, JobProfile, Resource
 from batprotocol.legacy.store import JobStore

@@ -6,9 +6,9 @@ lose.
 """
 
 from batprotocol._util.deprecation import old_names
+from batprotocol.legacy.translate._values import Loss, TranslationReport
 from batprotocol.legacy.translate.old_batsim import ToOldBatsim
 from batprotocol.legacy.translate.old_scheduler import Options, ToOldScheduler
-from batprotocol.legacy.translate.values import Loss, TranslationReport
 
 __all__ = ["Loss", "Options", "ToOldBatsim", "ToOldScheduler", "TranslationReport"]
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from batprotocol._schema.description import SCHEMA
 from batprotocol.builder import PROTOCOL_VERSION
 from batprotocol.errors import DecodeError, EncodeError
-from batprotocol.legacy.translate.values import TranslationReport
+from batprotocol.legacy.translate._values import TranslationReport
 from batprotocol.model import Message
 from batprotocol.schemas import Codec, Record
 from batprotocol.wire import decode_binary

@@ -21,8 +21,8 @@ from batprotocol.legacy.json import events as e
 from batprotocol.legacy.json.events import Version, version_of
 from batprotocol.legacy.json.values import Job, JobProfile, integer
 from batprotocol.legacy.store import JobStore
-from batprotocol.legacy.translate import values
-from batprotocol.legacy.translate.values import JobStates, TranslationReport
+from batprotocol.legacy.translate import _values as values
+from batprotocol.legacy.translate._values import JobStates, TranslationReport
 from batprotocol.model import parse_hosts
 
 __all__ = [
