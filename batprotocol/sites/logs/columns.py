@@ -22,8 +22,7 @@ import msgspec
 from batprotocol._util.tables import LeftOut
 from batprotocol._util.times import Clock, not_before, zone_of
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.sites.logs.formats import Reader
-from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob, Reader
 from batprotocol.sites.logs.managers.sacct_rows import NOTHING as NO_TIME
 from batprotocol.sites.logs.sources import UNREADABLE, Source, opened, rows_in
 from batprotocol.workloads.requests import expanded_names

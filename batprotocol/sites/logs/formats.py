@@ -15,12 +15,12 @@ from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from batprotocol._util.files import naming
 from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.sites.logs.jobs import LoggedJob
+from batprotocol.sites.logs.jobs import LoggedJob, Reader
 from batprotocol.sites.logs.sources import PARQUET, opened, parquet_columns
 
 __all__ = [
@@ -33,25 +33,6 @@ __all__ = [
     "is_logged",
     "read_log",
 ]
-
-
-class Reader(Protocol):
-    """A reader of a format. It streams: it keeps no more of the file than it must."""
-
-    def __call__(
-        self, path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | None = None
-    ) -> Iterator[LoggedJob]:
-        """The jobs of a file, in its order.
-
-        Args:
-            path: the file, compressed by gzip or xz or not.
-            left_out: where it counts what it leaves out.
-            zone: the zone of times that have none, such as `Europe/Paris`; None: UTC.
-
-        Raises:
-            InputError: the file as a whole cannot be read: it has no header, or is not of this format.
-            OSError: the file cannot be read.
-        """
 
 
 class LogFormat(NamedTuple):

@@ -5,9 +5,10 @@ A value that a log does not have is None, or empty. It must not know any format.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -20,6 +21,7 @@ __all__ = [
     "JobState",
     "LoggedJob",
     "LoggedRun",
+    "Reader",
     "run_id",
     "runs_of",
     "seconds_between",
@@ -147,6 +149,25 @@ class LoggedJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def last(self) -> Attempt:
         """Its last attempt."""
         return self.attempts[-1]
+
+
+class Reader(Protocol):
+    """A reader of a format. It streams: it keeps no more of the file than it must."""
+
+    def __call__(
+        self, path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | None = None
+    ) -> Iterator[LoggedJob]:
+        """The jobs of a file, in its order.
+
+        Args:
+            path: the file, compressed by gzip or xz or not.
+            left_out: where it counts what it leaves out.
+            zone: the zone of times that have none, such as `Europe/Paris`; None: UTC.
+
+        Raises:
+            InputError: the file as a whole cannot be read: it has no header, or is not of this format.
+            OSError: the file cannot be read.
+        """
 
 
 # The runs of logged jobs: each attempt that started and ended, with its share of each host.
