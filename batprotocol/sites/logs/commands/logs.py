@@ -22,7 +22,7 @@ from batprotocol.sites.logs.imports import OUTPUTS, Anonymizer, ChosenJobs, Impo
 from batprotocol.sites.logs.jobs import Attempts, LoggedJob
 from batprotocol.sites.logs.workloads import Unit
 from batprotocol.workloads import write_host_events
-from batprotocol.workloads.commands.texts import read_text
+from batprotocol.workloads.commands.inputs import read_text
 
 __all__ = ["show"]
 
