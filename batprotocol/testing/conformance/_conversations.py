@@ -45,9 +45,7 @@ from batprotocol.model import (
     TurnOnOffHostsEvent,
 )
 from batprotocol.simulator import Simulator
-from batprotocol.testing.conformance.cases import Case, cases
-
-__all__ = ["conversations"]
+from batprotocol.testing.conformance._cases import Case, cases
 
 _RESTLESS_TURNS: Final = 40
 """After so many turns, it only does what leads to the end."""

@@ -1,8 +1,4 @@
-"""The report of a search: how often each rule was in play, and which rules never were.
-
-A rule is in play when an event that it is about was sent: `job.kill-again` in each KillJobsEvent. Only then does it
-mean something that a decision component does not break the rule.
-"""
+"""The report: how often each rule was in play, and what was found."""
 
 from __future__ import annotations
 
@@ -12,10 +8,8 @@ from typing import Final, NamedTuple
 
 from batprotocol.conversation import RULE_SETS, RULES
 from batprotocol.conversation.advice import KINDS
-from batprotocol.testing.conformance.playing import Advised, Finding, Played
+from batprotocol.testing.conformance._play import Advised, Finding, Played
 from batprotocol.testing.rules import ALL_RULES
-
-__all__ = ["Group", "Report"]
 
 _EXECUTE: Final = "ExecuteJobEvent"
 _KILL: Final = "KillJobsEvent"

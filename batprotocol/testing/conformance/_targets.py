@@ -22,8 +22,6 @@ from batprotocol.simulator import DecisionComponent, Player
 from batprotocol.testing.rules import Misconduct
 from batprotocol.wire import FORMATS, frames
 
-__all__ = ["BATSIM", "COMPONENT", "InProcess", "Talk", "Target", "Timeouts", "Utterance", "encoded"]
-
 BATSIM: Final = "b2e"
 COMPONENT: Final = "e2b"
 _FRAMES_SHOWN: Final = 6

@@ -1,8 +1,4 @@
-"""Decision components that are programs: started for each simulation, waiting at an endpoint, or a shared library.
-
-Each simulation gets a new process with an endpoint of its own. The next process starts while the last one still works,
-because starting takes longer than most simulations here. However a search ends, no process is left behind.
-"""
+"""The decision components that are programs: commands, endpoints and libraries."""
 
 from __future__ import annotations
 
@@ -24,11 +20,10 @@ from batprotocol._util.requirements import kill_with_children
 from batprotocol._util.sockets.endpoints import LARGEST
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Message, SimulationEndsEvent
-from batprotocol.testing.conformance.talks import BATSIM, Talk, Target, Timeouts
+from batprotocol.simulator.components import RawLibrary
+from batprotocol.testing.conformance._targets import BATSIM, Talk, Target, Timeouts
 from batprotocol.testing.rules import Misconduct
 from batprotocol.wire import FORMATS, frames
-
-__all__ = ["CannotRun", "Command", "Endpoint", "Library"]
 
 _TICK: Final = 0.02
 """Seconds after which a wait looks whether the program still lives."""
@@ -327,8 +322,7 @@ class Library(Command):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        module = "batprotocol.testing.conformance.hosting"
-        super().__init__([sys.executable, "-m", module, os.path.abspath(path), "{endpoint}"])
+        super().__init__([sys.executable, "-c", _HOST, os.path.abspath(path), "{endpoint}"])
         self.name = os.fspath(path)
 
 
@@ -369,3 +363,18 @@ class _LastingTalk(_WireTalk):
                 self.answer(Message(last.now, (SimulationEndsEvent(timestamp=last.now),)))
             finally:
                 self.log[:] = kept
+
+
+# A shared library as a program: it passes bytes on without reading them. Only that process crashes with the library.
+
+_HOST: Final = "import sys; from batprotocol.testing.conformance._programs import host; host(*sys.argv[1:])"
+
+
+def host(path: str, endpoint: str) -> None:
+    """Load a library, bind the endpoint, and serve one simulation; it ends when it is killed."""
+    with RawLibrary(path) as library, zmq.Context() as context, context.socket(zmq.REP) as socket:
+        socket.bind(endpoint)
+        text = frames.decode_init(socket.recv())
+        socket.send(library.begin(text.encode("utf-8", "surrogateescape")))
+        while True:
+            socket.send(library.decide(socket.recv()))

@@ -12,12 +12,10 @@ from xml.etree import ElementTree
 import msgspec
 
 from batprotocol.errors import printable
-from batprotocol.testing.conformance.checking import NonConformance
-from batprotocol.testing.conformance.playing import Finding
-from batprotocol.testing.conformance.report import Report
+from batprotocol.testing.conformance._play import Finding
+from batprotocol.testing.conformance._report import Report
+from batprotocol.testing.conformance._search import NonConformance
 from batprotocol.testing.rules import explained
-
-__all__ = ["github", "gitlab", "junit"]
 
 _SUITE = "batproto conformance"
 

@@ -24,12 +24,10 @@ from batprotocol.model import (
     SimulationEndsEvent,
 )
 from batprotocol.simulator import Simulator
-from batprotocol.testing.conformance.cases import Case
-from batprotocol.testing.conformance.talks import Talk, Target, Timeouts, Utterance
+from batprotocol.testing.conformance._cases import Case
+from batprotocol.testing.conformance._targets import Talk, Target, Timeouts, Utterance
 from batprotocol.testing.rules import Misconduct, counts_as_finding, explained
 from batprotocol.wire import FORMATS, frames
-
-__all__ = ["Advised", "Finding", "Played", "play"]
 
 _IDLE_TURNS: Final = 2000
 """After this number of messages in a row with nothing but calls and probes, and nothing else to do, a simulation counts

@@ -29,8 +29,6 @@ from batprotocol.testing import simulations
 from batprotocol.workloads.network import ClusterZone, Link
 from batprotocol.workloads.platform import Host, Role, SleepPState, Watts
 
-__all__ = ["STAGES", "Case", "Stage", "cases", "kills_that_race"]
-
 T = TypeVar("T")
 
 _COMPUTES: Final = "C"
