@@ -1,6 +1,6 @@
 """Episodes that are known: the observations, masks, rewards and infos of each environment and option, in all worlds.
 
-`PYTHONPATH=tests python tests/learning/test_gym_episodes.py > tests/data/learning/episodes.txt` keeps the
+`PYTHONPATH=tests python tests/gym/test_gym_episodes.py > tests/data/learning/episodes.txt` keeps the
 episodes of today, after a change that is meant to change them.
 """
 
@@ -76,7 +76,7 @@ def workload(seed: int, count: int = 110, hosts: int = 20) -> Workload:
 
 def in_python(kind: type[Environment]) -> type[Environment]:
     """The same environment with the world that is not compiled."""
-    from batprotocol.gym.worlds.direct import PythonDirect
+    from batprotocol.gym._world import PythonDirect
 
     class InPython(kind):  # type: ignore[valid-type, misc]
         def make_world(self, first: int, ranks: Any, tried: Any) -> Any:

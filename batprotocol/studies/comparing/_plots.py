@@ -1,4 +1,8 @@
-"""Plots of metrics against an axis, of distributions, and of power over time."""
+"""Plots of metrics against an axis, of distributions, and of power over time.
+
+They are made for papers: their colours are distinct for people with colour vision deficiencies (M. Okabe and K. Ito,
+2008), markers and dashes are distinct without colours, axes have units, and the caption replaces a title.
+"""
 
 from __future__ import annotations
 
@@ -50,19 +54,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from batprotocol.studies.comparing._figure import Plot
-
-__all__ = [
-    "FORMATS",
-    "OF_JOBS",
-    "Look",
-    "expect_plots",
-    "plot_boxes",
-    "plot_ecdf",
-    "plot_lines",
-    "plot_means",
-    "plot_watts",
-    "save_plot",
-]
 
 
 FORMATS: Final = ("png", "svg", "pdf")

@@ -1,4 +1,8 @@
-"""The report of a what-if study: one page of HTML without scripts, which needs no network."""
+"""The report of a what-if study: one page of HTML without scripts, which needs no network.
+
+Its markup and style are in the folder `page/`. All names from the log are escaped, and a policy in the page forbids all
+requests and scripts. The numbers of tables are the texts of `Table`, as `batproto study table` prints them.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +18,10 @@ from typing import Final
 
 from batprotocol._util.grids import cell_decimals, number, signed
 from batprotocol.studies.comparing.tables import UNKNOWABLE, Cell, Table
-from batprotocol.studies.whatif.answers import Answer, assumptions_of
-from batprotocol.studies.whatif.batches import metric_of
-from batprotocol.studies.whatif.conclusions import KINDS, Argument, Change
-from batprotocol.studies.whatif.question import span_text
-
-__all__ = [
-    "Scale",
-    "bar",
-    "forest",
-    "page",
-    "scale_of",
-    "strip",
-]
-
+from batprotocol.studies.whatif._answers import Answer, assumptions_of
+from batprotocol.studies.whatif._batches import metric_of
+from batprotocol.studies.whatif._conclusions import KINDS, Argument, Change
+from batprotocol.studies.whatif._question import span_text
 
 # Small figures inside tables, as SVG: means with their intervals, and bars. They scale with the page.
 

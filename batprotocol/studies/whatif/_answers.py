@@ -1,4 +1,9 @@
-"""The answer to a what-if question: each alternative compared with today's policy, simulated."""
+"""The answer to a what-if question: each alternative compared with today's policy, simulated.
+
+Today's policy is simulated, too, since a simulation is never the machine itself: the copy and the alternatives
+have the same past and the same errors. The difference between the copy and what really happened is the model's own
+error. The sign of a difference that is smaller than this error is unknown.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +21,8 @@ from batprotocol.studies.comparing.intervals import FEWEST_WINDOWS
 from batprotocol.studies.comparing.rows import joined, label
 from batprotocol.studies.comparing.tables import UNKNOWABLE, load_note
 from batprotocol.studies.store import Row
-from batprotocol.studies.whatif.batches import FROM_SUBMISSION, RunOfLog, facts_of, metric_of
-from batprotocol.studies.whatif.conclusions import (
+from batprotocol.studies.whatif._batches import FROM_SUBMISSION, RunOfLog, facts_of, metric_of
+from batprotocol.studies.whatif._conclusions import (
     Argument,
     Change,
     Cut,
@@ -29,17 +34,8 @@ from batprotocol.studies.whatif.conclusions import (
     membership_of,
     sums_of,
 )
-from batprotocol.studies.whatif.plan import ARRIVALS, RECORDED, Plan
-from batprotocol.studies.whatif.question import span_text
-
-__all__ = [
-    "SHOWN",
-    "Answer",
-    "answer_of",
-    "assumptions_of",
-    "title_of",
-]
-
+from batprotocol.studies.whatif._plan import ARRIVALS, RECORDED, Plan
+from batprotocol.studies.whatif._question import span_text
 
 SHOWN: Final = (
     "mean_waiting_time",

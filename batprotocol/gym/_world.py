@@ -1,7 +1,7 @@
 """`World`: the waiting jobs, the running jobs and the free hosts of an episode. Derived classes define the next events.
 
-Jobs are numbers, from 0 on in the order of their submission within the episode. It must not know decisions,
-observations and rewards.
+Jobs are numbers, from 0 on in the order of their submission within the episode. `Direct` is a machine of equal hosts,
+and of jobs that only take time.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from contextlib import suppress
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +27,9 @@ from batprotocol.simulator import JobRow
 from batprotocol.workloads.electricity import Kind
 from batprotocol.workloads.requests import Allocated
 
-__all__ = ["World"]
+if TYPE_CHECKING:
+    from batprotocol.gym._play import Play
+
 
 _Self = TypeVar("_Self", bound="World")
 
@@ -37,7 +41,7 @@ class Times(NamedTuple):
     lasts: npt.NDArray[np.float64]
 
 
-class Layout(NamedTuple):
+class HostLayout(NamedTuple):
     """The positions of values in an observation; see `Sight`."""
 
     sizes: tuple[int, int, int, int, int, int]
@@ -47,7 +51,7 @@ class Layout(NamedTuple):
     """The columns of times."""
 
 
-class Filling(Protocol):
+class WorldBackfilling(Protocol):
     """An object that starts other jobs while one waits for hosts; see `Backfiller`."""
 
     rules: tuple[bool, bool, bool, bool]
@@ -158,7 +162,7 @@ class World(ABC):
         while self.advance() is not None:
             pass
 
-    def wait_for(self, job: int, filling: Filling | None = None) -> bool:
+    def wait_for(self, job: int, filling: WorldBackfilling | None = None) -> bool:
         """Let time go on until a job that has left the queue fits, while others may start.
 
         Returns:
@@ -216,7 +220,7 @@ class World(ABC):
         places = np.add.accumulate(free).searchsorted(sizes.take(jobs + self.first))
         return np.concatenate((_NOW, remaining, _NOT_AT_ALL)).take(places)
 
-    def overtaking(self, jobs: Sequence[int], filling: Filling | None) -> list[int]:
+    def overtaking(self, jobs: Sequence[int], filling: WorldBackfilling | None) -> list[int]:
         """The places of the jobs that can start now while the first one of them waits, if only one of them starts.
 
         Args:
@@ -231,7 +235,7 @@ class World(ABC):
             if place and sizes[job] <= free and (walltimes[job] <= lasting or sizes[job] <= spare)
         ]
 
-    def overtake(self, first: int, job: int, filling: Filling | None) -> None:
+    def overtake(self, first: int, job: int, filling: WorldBackfilling | None) -> None:
         """Start a job that has left the queue, and that `overtaking` found, while another one waits."""
         self.start(job)
 
@@ -355,7 +359,7 @@ class World(ABC):
         """The numbers about electricity that agents see, in environments that know it."""
         raise NotImplementedError
 
-    def see(self, row: Any, tables: tuple[Any, Any, Any], layout: Layout) -> bool:
+    def see(self, row: Any, tables: tuple[Any, Any, Any], layout: HostLayout) -> bool:
         """Write the observation into a row, if this world can do so itself, and return whether it did; see `Sight`."""
         return False
 
@@ -411,3 +415,135 @@ class World(ABC):
 
 _NOW = np.zeros(1)
 _NOT_AT_ALL = np.array([NEVER])  # hosts are asleep
+
+
+# A machine of equal hosts, and jobs that only take time: the end of a job is known when it starts
+
+
+class PythonDirect(World):
+    """The world of this module, in Python."""
+
+    __slots__ = ("_running",)
+
+    changing: ClassVar[tuple[str, ...]] = (*World.changing, "_running")
+
+    def settle(self) -> None:
+        super().settle()
+        self._running: list[tuple[float, int, int]] = []
+        self.arrived()
+
+    def advance(self) -> int | None:
+        running, job = self._running, self.next
+        if job < self.count:
+            time = self.submitted[job]
+            if not running or time <= running[0][0]:
+                self.now = time
+                return self.arrived()
+        elif not running:
+            return None
+        self.now, _, job = heappop(running)
+        return self.ended(job)
+
+    def begin(self, job: int) -> None:
+        end = self.now + self.lasts[job]
+        if not self.log.is_whole:
+            end = self.log.rounded(end)
+        heappush(self._running, (end, len(self.started), job))
+        self.outcomes.append(job)
+
+
+class NativeDirect(World):
+    """The same with its state and steps in C. Its attributes return copies."""
+
+    __slots__ = ("_play",)
+
+    def settle(self) -> None:
+        log, part = self.log, slice(self.first, self.first + self.count)
+        order = np.arange(self.count)
+        floats = (log.submitted[part], log.walltimes[part], log.lasts[part])
+        ranks, tried = (order if each is None else each for each in (self.ranks, self.tried))
+        fixed = b"".join(each.tobytes() for each in (*floats, *(log.sizes[part], ranks, tried)))
+        has = (self.ranks is not None, self.tried is not None)
+        self._play = _Play(fixed, self.count, log.hosts, log.resolution, log.per_second, log.is_whole, *has)
+        self._play.advance()
+
+    def copy(self) -> NativeDirect:
+        made = self.__class__.__new__(self.__class__)
+        for name in self.shared:
+            setattr(made, name, getattr(self, name))
+        made._play = self._play.copy()
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.log, self.first, self.count, self.ranks, self.tried, self._play.state())
+
+    def advance(self) -> int | None:
+        return self._play.advance()
+
+    def take(self, place: int) -> int:
+        return self._play.take(place)
+
+    def start(self, job: int) -> None:
+        self._play.start(job)
+
+    def wait_for(self, job: int, filling: WorldBackfilling | None = None) -> bool:
+        self._play.wait_for(job, None if filling is None else filling.rules)
+        return True
+
+    def see(self, row: Any, tables: tuple[Any, Any, Any], layout: HostLayout) -> bool:
+        self._play.see(row, *tables, *layout)
+        return True
+
+    def head(self, limit: int) -> npt.NDArray[np.int64]:
+        return np.frombuffer(self._play.queue(limit), np.int64)
+
+    def running(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        return np.frombuffer(self._play.ends), np.frombuffer(self._play.end_jobs, np.int64)
+
+    @property
+    def is_over(self) -> bool:
+        return self._play.begun == self.count
+
+    @property
+    def waiting(self) -> int:
+        return self._play.waiting
+
+    if not TYPE_CHECKING:  # in place of attributes, this world has properties that read the state in C
+        now = property(lambda self: self._play.now)
+        free = property(lambda self: self._play.free)
+        next = property(lambda self: self._play.next)
+        queue = property(
+            lambda self: array("q", self._play.queue(-1)), lambda self, jobs: self._play.set_queue(jobs.tobytes())
+        )
+        ends = property(lambda self: array("d", self._play.ends))
+        end_jobs = property(lambda self: array("q", self._play.end_jobs))
+        started = outcomes = property(lambda self: array("q", self._play.started))
+        starts = property(lambda self: array("d", self._play.starts))
+        finished = property(lambda self: array("q", self._play.finished))
+
+
+def _restored(
+    log: Log,
+    first: int,
+    count: int,
+    ranks: npt.NDArray[np.int64] | None,
+    tried: npt.NDArray[np.int64] | None,
+    state: tuple[Any, ...],
+) -> World:
+    world = Direct(log, first, count, ranks, tried)
+    if not isinstance(world, NativeDirect):
+        raise TypeError(
+            "this moment was pickled where the steps of environments are compiled, and here they are not: "
+            "install batprotocol with a C compiler"
+        )
+    world._play.set_state(state)
+    return world
+
+
+_Play: type[Play]
+Direct: type[World] = PythonDirect
+if not TYPE_CHECKING:
+    with suppress(ImportError):
+        from batprotocol.gym._play import Play as _Play
+
+        Direct = NativeDirect

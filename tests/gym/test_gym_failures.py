@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
 from batprotocol.gym import Backfill, Batch, Hosts, Log, Policies, Power, VectorEnvironment
-from batprotocol.gym.worlds.failing import Failing
+from batprotocol.gym._simulated import FailingWorld
 from batprotocol.model import FinalJobState
 from batprotocol.model.hosts import parse_hosts
 from batprotocol.workloads.host_events import Exponential, FailureModel, Fixed, HostEvent, HostStates, read_host_event
@@ -60,7 +60,7 @@ def test_no_job_runs_on_a_host_that_is_away(options: dict[str, Any]) -> None:
     for seed in range(2):
         _, info = played(environment, seed)
         world = environment.world
-        assert isinstance(world, Failing)
+        assert isinstance(world, FailingWorld)
         rows = environment.rows()
         assert len(rows) == 40
         killed = [row for row in rows if row.final_state is FinalJobState.COMPLETED_KILLED]
@@ -70,7 +70,7 @@ def test_no_job_runs_on_a_host_that_is_away(options: dict[str, Any]) -> None:
     assert lost
 
 
-def expect_apart(world: Failing, rows: list[Any]) -> None:
+def expect_apart(world: FailingWorld, rows: list[Any]) -> None:
     """No job starts on a host that is away, and none is there after a failure."""
     (events,) = world._simulator._event_lists
     states = HostStates(16)
@@ -117,7 +117,7 @@ def test_given_events(tmp_path_factory: pytest.TempPathFactory, drawn: list[Any]
     rows = environment.rows()
     assert len(rows) == 10
     world = environment.world
-    assert isinstance(world, Failing)
+    assert isinstance(world, FailingWorld)
     expect_apart(world, rows)
     if not any(fails for *_, fails in drawn):
         assert world.lost == 0

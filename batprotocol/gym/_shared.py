@@ -1,4 +1,4 @@
-"""`Shared`: the embedded Batsim simulates jobs that share hosts by cores, memory and GPUs, with the rules of a site.
+"""`SharedWorld`: the embedded Batsim simulates jobs that share hosts, with the rules of a site.
 
 A site of `policies` has the only account of who has what. The queue has the jobs whose time and dependencies have come.
 """
@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from batprotocol import MessageBuilder
+from batprotocol.gym._simulated import OTHER, Execute, SimulatedWorld, named
+from batprotocol.gym._world import WorldBackfilling
 from batprotocol.gym.log import NEVER
 from batprotocol.gym.machines import Machine
-from batprotocol.gym.worlds.simulated import OTHER, Execute, Simulated, named
-from batprotocol.gym.worlds.world import Filling
 from batprotocol.model import (
     AllStaticJobsHaveBeenSubmittedEvent,
     Event,
@@ -37,9 +37,9 @@ from batprotocol.simulator import JobRow
 from batprotocol.simulator.copies import copied
 from batprotocol.workloads.requests import Allocated
 
-__all__ = ["Shared"]
+__all__ = ["SharedWorld"]
 
-_Self = TypeVar("_Self", bound="Shared")
+_Self = TypeVar("_Self", bound="SharedWorld")
 
 _ANY: Final = PlanSettings(backfills=True)
 """Each job that fits can start."""
@@ -47,7 +47,7 @@ _LATEST: Final = 1e15
 """No call is requested for a later time, in seconds."""
 
 
-class Shared(Simulated):
+class SharedWorld(SimulatedWorld):
     """The world of this module.
 
     Args:
@@ -68,9 +68,9 @@ class Shared(Simulated):
 
     __slots__ = ("_call", "_entered", "_held", "_order", "_state", "asked", "machine", "partitions", "rejected", "site")
 
-    shared: ClassVar[tuple[str, ...]] = (*Simulated.shared, "_order", "machine")
-    numbers: ClassVar[tuple[str, ...]] = (*Simulated.numbers, "_call")
-    changing: ClassVar[tuple[str, ...]] = (*Simulated.changing, "_held", "asked", "partitions", "rejected")
+    shared: ClassVar[tuple[str, ...]] = (*SimulatedWorld.shared, "_order", "machine")
+    numbers: ClassVar[tuple[str, ...]] = (*SimulatedWorld.numbers, "_call")
+    changing: ClassVar[tuple[str, ...]] = (*SimulatedWorld.changing, "_held", "asked", "partitions", "rejected")
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ class Shared(Simulated):
                 found[place] = min(found[place], until)
         return found
 
-    def wait_for(self, job: int, filling: Filling | None = None) -> bool:
+    def wait_for(self, job: int, filling: WorldBackfilling | None = None) -> bool:
         name = self._name(job)
         while name in self.site.queue.jobs:
             if self.site.has_space(name):
@@ -238,15 +238,15 @@ class Shared(Simulated):
                 break
         return False
 
-    def overtaking(self, jobs: Sequence[int], filling: Filling | None) -> list[int]:
+    def overtaking(self, jobs: Sequence[int], filling: WorldBackfilling | None) -> list[int]:
         found = self._overtaking(jobs[0], filling)
         return [place for place, job in enumerate(jobs) if self._name(job) in found]
 
-    def overtake(self, first: int, job: int, filling: Filling | None) -> None:
+    def overtake(self, first: int, job: int, filling: WorldBackfilling | None) -> None:
         where = self._overtaking(first, filling)[self._name(job)]
         self._begin(self.site.start_job(self._name(job), where))
 
-    def _overtaking(self, first: int, filling: Filling | None) -> dict[str, Start]:
+    def _overtaking(self, first: int, filling: WorldBackfilling | None) -> dict[str, Start]:
         return self.site.overtaking(self._name(first), _ANY if filling is None else settings_of(filling.kind))
 
     # Jobs start

@@ -6,7 +6,7 @@ metric, such as the seconds that its jobs waited, and the number of its jobs: th
 the whole log, however it is cut.
 
 A job belongs to the window in which it came in the log, by any alternative. It waits from the moment at which it could
-have started: after its begin, and after the jobs that it waits for. This module must not know how windows are compared.
+have started: after its begin, and after the jobs that it waits for.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from batprotocol.results.times import HostUse, JobTimes, Resource, RunRows, whol
 from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slowdown
 from batprotocol.workloads.requests import Allocated, Attempt
 from batprotocol.workloads.requests.notation import Dependency, parse_dependency
-
-__all__ = ["FROM_SUBMISSION", "Facts", "LoggedRun", "Parts", "RunOfLog", "facts_of", "metric_of"]
 
 FROM_SUBMISSION: Final = Metric(
     "mean_time_from_submission",

@@ -7,7 +7,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#include "../../../native.h"
+#include "../../native.h"
 #include "sight.h"
 #include "steps.h"
 
@@ -446,7 +446,7 @@ static PyMethodDef methods[] = {
 
 static PyTypeObject play_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "batprotocol.gym.worlds._play.Play",
+    .tp_name = "batprotocol.gym._play.Play",
     .tp_doc = "Who waits and who runs.",
     .tp_basicsize = sizeof(Play),
     .tp_flags = Py_TPFLAGS_DEFAULT,
@@ -463,5 +463,5 @@ populate(PyObject *module)
     return PyModule_AddType(module, &play_type);
 }
 
-NATIVE_MODULE("batprotocol.gym.worlds", _play, "native worlds", populate, NULL,
+NATIVE_MODULE("batprotocol.gym", _play, "native worlds", populate, NULL,
               "Worlds in which jobs only take time. Private: use batprotocol.gym.")

@@ -1,4 +1,4 @@
-"""`Simulated`: the embedded Batsim simulates the episode, message by message: any profiles, named hosts, and energy.
+"""`SimulatedWorld`: the embedded Batsim simulates the episode: any profiles, named hosts, and energy.
 
 The events of one time come in the order of policies: submissions by their numbers, then ends in the order of the jobs'
 starts. Decisions are sent when time goes on.
@@ -14,11 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from batprotocol import MessageBuilder
+from batprotocol.gym._world import Times, World
 from batprotocol.gym.log import Log
-from batprotocol.gym.worlds.world import World
+from batprotocol.gym.machines import KnownElectricity
 from batprotocol.model import (
     Event,
+    ExternalEventOccurredEvent,
     FinalJobState,
+    GenericExternalEvent,
     HostsTurnedOnOffEvent,
     JobCompletedEvent,
     JobSubmittedEvent,
@@ -26,19 +29,21 @@ from batprotocol.model import (
     parse_hosts,
 )
 from batprotocol.model.free_hosts import FrozenHosts, Hosts
+from batprotocol.model.hosts import frozen_hosts
 from batprotocol.simulator import EnergyRow, ExternalEventList, JobRow, Observer, Platform, Simulator, Workload
 from batprotocol.simulator.copies import copied
+from batprotocol.workloads import with_watts
 from batprotocol.workloads.columns import JobColumns
-
-__all__ = ["OTHER", "Decision", "Execute", "Seen", "Simulated", "equal_hosts", "named"]
+from batprotocol.workloads.electricity import JOULES_PER_KWH, Kind
+from batprotocol.workloads.host_events import HostChange, HostEvent, read_host_event
 
 OTHER: Final = -(1 << 62)
 """The result of `advance` for an event that is neither a submission nor an end: hosts have switched on or off."""
 
-_Self = TypeVar("_Self", bound="Simulated")
+_Self = TypeVar("_Self", bound="SimulatedWorld")
 
 
-class Simulated(World):
+class SimulatedWorld(World):
     """The world of this module.
 
     Args:
@@ -294,3 +299,260 @@ def _part_of(log: Log, first: int, count: int) -> Workload:
     local = Workload.of_columns(whole.name, whole.filename, {}, JobColumns())
     local.profiles = profiles
     return local.with_jobs(jobs)
+
+
+# Episodes with external events, such as failures or changes of a price
+
+
+class EventfulWorld(SimulatedWorld):
+    """The base class of worlds with external events.
+
+    Args:
+        log: see `World`.
+        first: see `World`.
+        count: see `World`.
+        ranks: see `World`.
+        tried: see `World`.
+        platform: see `SimulatedWorld`.
+        energy: see `SimulatedWorld`.
+        events: the events: their times in seconds, and their data.
+    """
+
+    __slots__ = ("_pending",)
+
+    numbers: ClassVar[tuple[str, ...]] = (*SimulatedWorld.numbers, "_pending")
+
+    def __init__(
+        self,
+        log: Log,
+        first: int,
+        count: int,
+        ranks: npt.NDArray[np.int64] | None = None,
+        tried: npt.NDArray[np.int64] | None = None,
+        platform: Platform | None = None,
+        energy: bool = False,
+        *,
+        events: Sequence[tuple[float, str]],
+    ) -> None:
+        self._pending = len(events)
+        lists = [ExternalEventList.of(events, corrected=True)]
+        super().__init__(log, first, count, ranks, tried, platform, energy, lists)
+
+    def occurred(self, event: ExternalEventOccurredEvent) -> None:
+        """Act on an event that has come."""
+
+    @property
+    def goes_on(self) -> bool:
+        return super().goes_on or self._pending > 0
+
+    def finish(self) -> None:
+        # Events may come long after the last job has ended.
+        while len(self.finished) < self.count and self.advance() is not None:
+            pass
+
+    def _turn_of(self, event: Event) -> tuple[int, int]:
+        return (-1, 0) if isinstance(event, ExternalEventOccurredEvent) else super()._turn_of(event)
+
+    def _take_event(self, event: Event) -> int | None:
+        if isinstance(event, ExternalEventOccurredEvent):
+            self._pending -= 1
+            self.occurred(event)
+            return OTHER
+        return super()._take_event(event)
+
+
+# Episodes in which hosts fail and are drained, and come back
+
+
+_FailingSelf = TypeVar("_FailingSelf", bound="FailingWorld")
+
+
+class FailingWorld(EventfulWorld):
+    """The world of this module. Run times are not known beforehand, as each job may be lost.
+
+    Args:
+        log: see `World`.
+        first: see `World`.
+        count: see `World`.
+        ranks: see `World`.
+        tried: see `World`.
+        events: events of hosts that fail, are drained and come back, in seconds since the first submission.
+
+    Attributes:
+        out: the hosts that are down or drained. Some of them may still have jobs that run to their ends.
+        lost: the number of jobs that were lost.
+    """
+
+    __slots__ = ("_killing", "lost", "out")
+
+    numbers: ClassVar[tuple[str, ...]] = (*EventfulWorld.numbers, "lost")
+
+    def __init__(
+        self,
+        log: Log,
+        first: int,
+        count: int,
+        ranks: npt.NDArray[np.int64] | None = None,
+        tried: npt.NDArray[np.int64] | None = None,
+        *,
+        events: Sequence[tuple[float, HostEvent]],
+    ) -> None:
+        self.out: frozenset[int] = frozenset()
+        self._killing: frozenset[int] = frozenset()
+        self.lost = 0
+        begin = float(log.submitted[first])
+        texts = [(begin + time, event.to_data()) for time, event in events]
+        super().__init__(log, first, count, ranks, tried, events=texts)
+
+    def settle(self) -> None:
+        super().settle()
+        self.lasts = [math.nan] * self.count
+        self.times = Times(self.times.submitted, np.full(self.count, math.nan))
+
+    def copy(self: _FailingSelf) -> _FailingSelf:
+        made = super().copy()
+        made.out, made._killing = self.out, self._killing
+        return made
+
+    @property
+    def away(self) -> int:
+        return len(self.out)
+
+    @property
+    def knows_ends(self) -> bool:
+        return False
+
+    def occurred(self, event: ExternalEventOccurredEvent) -> None:
+        if isinstance(event.external_event, GenericExternalEvent):
+            change = read_host_event(event.external_event.data)
+            if isinstance(change, HostEvent):
+                self._change(frozenset(change.hosts), change.state)
+
+    def _change(self, hosts: frozenset[int], state: HostChange) -> None:
+        """Hosts fail, are drained, or come back."""
+        busy = {host for job in self.end_jobs for host in self.allocations[job]}
+        if state is HostChange.UP:
+            back = frozen_hosts(hosts & self.out - busy)
+            if back:
+                self.hosts.give_back(back)
+                self.free += len(back)
+            self.out -= hosts
+            return
+        gone = frozen_hosts(hosts - self.out - busy)
+        if gone:
+            self.hosts.take_these(gone)
+            self.free -= len(gone)
+        self.out |= hosts
+        if state is HostChange.DOWN:
+            victims = [
+                job for job in self.end_jobs if job not in self._killing and not hosts.isdisjoint(self.allocations[job])
+            ]
+            if victims:
+                self._killing |= frozenset(victims)
+                self._decisions.append(_Kill(tuple(map(self._name, victims))))
+
+    def released(self, job: int, state: FinalJobState) -> None:
+        hosts = frozenset(self.allocations[job])
+        back = frozen_hosts(hosts - self.out)
+        if back:
+            self.hosts.give_back(back)
+        self.free -= len(hosts & self.out)  # `ended` adds all hosts of the job
+        if job in self._killing and state is FinalJobState.COMPLETED_KILLED:
+            self.lost += 1
+
+
+class _Kill:
+    """A decision to kill jobs whose hosts have failed."""
+
+    def __init__(self, job_ids: tuple[str, ...]) -> None:
+        self.job_ids = job_ids
+
+    def add_to(self, builder: MessageBuilder) -> None:
+        builder.add_kill_jobs(self.job_ids)
+
+
+# Episodes whose energy, carbon and costs are measured
+
+
+_SHORTEST = 1e-3
+"""Readings that are nearer to one another, in seconds, have no watts of their own."""
+
+
+class ElectricWorld(EventfulWorld):
+    """The world of this module.
+
+    Args:
+        log: see `World`.
+        first: see `World`.
+        count: see `World`.
+        ranks: see `World`.
+        tried: see `World`.
+        known: the traces.
+        platform: the hosts with their watts; None: equal hosts with typical ones.
+    """
+
+    __slots__ = ("_counted", "_most", "_weighted", "known")
+
+    shared: ClassVar[tuple[str, ...]] = (*EventfulWorld.shared, "_most", "known")
+    numbers: ClassVar[tuple[str, ...]] = (*EventfulWorld.numbers, "_counted")
+    changing: ClassVar[tuple[str, ...]] = (*EventfulWorld.changing, "_weighted")
+
+    def __init__(
+        self,
+        log: Log,
+        first: int,
+        count: int,
+        ranks: npt.NDArray[np.int64] | None = None,
+        tried: npt.NDArray[np.int64] | None = None,
+        *,
+        known: KnownElectricity,
+        platform: Platform | None = None,
+    ) -> None:
+        self.known = known
+        hosts = with_watts(equal_hosts(log), known.watts) if platform is None else platform
+        self._most = sum(max(each.max for each in host.watts) for host in hosts.hosts if host.watts is not None)
+        events = [(time, event.to_data()) for time, event in known.changes(log, first, count)]
+        self._counted = 0
+        self._weighted = [0.0] * len(known.traces)
+        super().__init__(log, first, count, ranks, tried, hosts, energy=True, events=events)
+
+    def seen(self) -> Seen:
+        return _Meter()
+
+    # Measured
+
+    @property
+    def _points(self) -> Sequence[tuple[float, float]]:
+        assert isinstance(self._seen, _Meter)
+        return self._seen.points
+
+    def electricity(self) -> npt.NDArray[np.float64]:
+        points = self._points
+        watts = 0.0
+        if len(points) > 1 and points[-1][0] - points[-2][0] > 0:
+            watts = (points[-1][1] - points[-2][1]) / (points[-1][0] - points[-2][0])
+        return self.known.numbers(self.now, watts, self._most)
+
+    def weighted(self, kind: Kind) -> float:
+        if kind not in self.known.traces:
+            return super().weighted(kind)
+        points, begin = self._points, self.submitted[0]
+        if self._counted < len(points) - 1:
+            new = [point for point in points[self._counted :] if point[0] >= begin]
+            for place, trace in enumerate(self.known.traces.values()):
+                self._weighted[place] += trace.weighted(new) / JOULES_PER_KWH
+            self._counted = len(points) - 1
+        return self._weighted[list(self.known.traces).index(kind)]
+
+
+class _Meter(Seen):
+    """Also keeps the energy over time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.points: list[tuple[float, float]] = [(0.0, 0.0)]
+
+    def energy_read(self, row: EnergyRow) -> None:
+        super().energy_read(row)
+        if row.time - self.points[-1][0] >= _SHORTEST:
+            self.points.append((row.time, float(row.energy)))

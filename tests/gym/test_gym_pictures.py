@@ -1,6 +1,6 @@
 """Texts and pictures of environments are those that are known.
 
-`PYTHONPATH=tests python tests/learning/test_gym_pictures.py > tests/data/learning/pictures.txt` keeps the pictures of
+`PYTHONPATH=tests python tests/gym/test_gym_pictures.py > tests/data/learning/pictures.txt` keeps the pictures of
 today, after a change that is meant to change them.
 """
 
@@ -18,7 +18,7 @@ from batprotocol.model import DelayProfile
 from batprotocol.simulator import StaticJob, Workload
 
 if TYPE_CHECKING:
-    from batprotocol.gym.worlds.world import World
+    from batprotocol.gym._world import World
 
 WITHOUT_ENGINE = True
 
@@ -28,7 +28,7 @@ KNOWN = DATA / "learning" / "pictures.txt"
 def crowd(count: int, hosts: int, runs: int) -> World:
     """A world of these hosts, where `runs` jobs run, others wait, and three are to come."""
     from batprotocol.gym import Log
-    from batprotocol.gym.worlds.direct import Direct
+    from batprotocol.gym._world import Direct
 
     jobs = [
         StaticJob(
@@ -86,7 +86,7 @@ WORLDS = {
 
 def shown(world: World) -> Iterator[tuple[str, str]]:
     """The digests of texts and pictures, as far as one looks into the queue."""
-    from batprotocol.gym.rendering import picture, text
+    from batprotocol.gym._rendering import picture, text
 
     for most in (1, 10, 11, 25):
         yield f"text-{most}", hashlib.sha256(text(world, most).encode()).hexdigest()[:16]
@@ -129,7 +129,7 @@ jobs: 2 running, 3 waiting, 11 to come
 
 
 def test_texts_show_the_jobs() -> None:
-    from batprotocol.gym.rendering import text
+    from batprotocol.gym._rendering import text
 
     assert text(WORLDS["few"](), 3) == FEW
     assert text(WORLDS["powered"](), 128) == POWERED
@@ -137,7 +137,7 @@ def test_texts_show_the_jobs() -> None:
 
 def test_bars_are_as_long_as_their_times() -> None:
     """A time of t seconds is at t / (t + 3600) of the 388 columns on the left, and of the 442 on the right."""
-    from batprotocol.gym.rendering import picture
+    from batprotocol.gym._rendering import picture
 
     image = picture(WORLDS["few"](), 3)
     blues = [
@@ -155,7 +155,7 @@ LETTERS = "".join(map(chr, range(32, 127)))
 
 
 def test_letters_are_those_of_the_font() -> None:
-    from batprotocol.gym.lettering import HEIGHT, WIDTH, dots, write
+    from batprotocol.gym._rendering import HEIGHT, WIDTH, dots, write
 
     assert (HEIGHT, WIDTH) == (8, 6)
     assert hashlib.sha256(dots(LETTERS).tobytes()).hexdigest()[:16] == "8619f8302ddc93f8"

@@ -16,19 +16,6 @@ from batprotocol.simulator import Workload
 from batprotocol.studies.keys import ESTIMATES
 from batprotocol.workloads.columns import StoredJob
 
-__all__ = [
-    "USUAL_WINDOWS",
-    "LogSpan",
-    "LogWindow",
-    "Question",
-    "parse_nodes",
-    "span_of_log",
-    "span_text",
-    "usual_length",
-    "windows_of",
-]
-
-
 _NODES: Final = re.compile(r"([+-])([0-9]{1,9}(?:\.[0-9]{1,9})?)(%?)|([0-9]{1,9}(?:\.[0-9]{1,9})?)(x?)", re.ASCII)
 _MOST_HOSTS: Final = 10_000_000
 

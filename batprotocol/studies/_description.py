@@ -1,7 +1,4 @@
-"""A study: its description, in TOML or in Python, and its runs.
-
-It must not know on which machines they run, nor the store.
-"""
+"""A study: its description, in TOML or in Python, and its runs."""
 
 from __future__ import annotations
 
@@ -39,8 +36,6 @@ from batprotocol.studies.keys import KEYS, MOST_RUNS, OLD_KEYS, values_of, with_
 from batprotocol.studies.runs import Measure, Run, Task, limits_of
 from batprotocol.studies.sources import ChosenScheduler, StudyFiles, chosen, digest_of_program, own_metrics, traces_of
 from batprotocol.workloads import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD
-
-__all__ = ["Description", "read_description"]
 
 _SETTINGS: Final = ("name", "timeout", "memory", "metrics")
 _EXAMPLE: Final = "example"

@@ -324,7 +324,7 @@ def test_energy_is_that_of_the_hosts() -> None:
 
 def test_a_switch_is_an_event_that_no_job_can_be() -> None:
     from batprotocol.gym import Power
-    from batprotocol.gym.worlds.simulated import OTHER
+    from batprotocol.gym._simulated import OTHER
 
     env = Power(Workload([job("0", 0, 4, 10, 20), job("1", 1000, 4, 10, 20)]), jobs=2)
     env.reset(seed=0)

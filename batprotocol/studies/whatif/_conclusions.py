@@ -1,4 +1,10 @@
-"""The difference between two runs of a log, what speaks against it, and the groups that gain or lose."""
+"""The difference between two runs of a log, what speaks against it, and the groups that gain or lose.
+
+The difference is that of the whole log, so it does not depend on the windows: only its interval does. That is the
+widest of those from the windows, and from two, four... of them joined, as long as at least ten are left. `arguments_of`
+draws the same conclusion in other ways: from windows of half and of double the length, after a longer warm-up, and
+without the windows that weigh most. A conclusion that changes is not one to buy hosts by.
+"""
 
 from __future__ import annotations
 
@@ -21,28 +27,8 @@ from batprotocol.studies.comparing.intervals import (
     ratio,
 )
 from batprotocol.studies.comparing.tables import Cell
-from batprotocol.studies.whatif.batches import Parts, RunJob, RunOfLog, metric_of
-from batprotocol.studies.whatif.question import LogSpan, span_text, windows_of
-
-__all__ = [
-    "KINDS",
-    "MARKS",
-    "Argument",
-    "Change",
-    "Cut",
-    "Membership",
-    "Sums",
-    "arguments_of",
-    "changes_of",
-    "difference_of",
-    "is_within",
-    "mean_of",
-    "membership_of",
-    "strip_of",
-    "sums_of",
-    "widest_difference",
-]
-
+from batprotocol.studies.whatif._batches import Parts, RunJob, RunOfLog, metric_of
+from batprotocol.studies.whatif._question import LogSpan, span_text, windows_of
 
 MARKS: Final = 10
 """The number of signs in a strip: with more windows, several share one."""

@@ -19,7 +19,7 @@ from batprotocol.sites.logs.formats import STANDARD_INPUT, is_logged, read_log
 from batprotocol.sites.logs.imports import Import
 from batprotocol.sites.slurm.configuration import read_configuration
 from batprotocol.studies.comparing.rows import label
-from batprotocol.studies.whatif.question import (
+from batprotocol.studies.whatif._question import (
     LogSpan,
     LogWindow,
     Question,
@@ -39,18 +39,6 @@ from batprotocol.workloads import (
 )
 from batprotocol.workloads.names import is_log
 from batprotocol.workloads.network import ClusterZone
-
-__all__ = [
-    "ARRIVALS",
-    "RECORDED",
-    "Plan",
-    "ReadyLog",
-    "plan_for",
-    "ready_log",
-    "resized",
-    "study_toml",
-]
-
 
 # The log of a question as files that a study can name: a workload, and the machine that the log is from.
 

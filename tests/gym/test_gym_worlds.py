@@ -53,7 +53,7 @@ def test_all_worlds_are_equal_decision_by_decision(
     workload: Workload, options: dict[str, Any], seed: int, resolution: float | None
 ) -> None:
     from batprotocol.gym import Batch, Log
-    from batprotocol.gym.worlds.direct import PythonDirect
+    from batprotocol.gym._world import PythonDirect
 
     class InPython(Batch):
         def make_world(self, first: int, ranks: Any, tried: Any) -> Any:
@@ -126,7 +126,7 @@ def test_backfilling_is_that_of_policies(workload: Workload, kind: str, chance: 
 
 def test_the_steps_in_c_refuse_what_would_lead_astray() -> None:
     """Nobody asks for this, but whoever does must not crash Python."""
-    play_of = pytest.importorskip("batprotocol.gym.worlds._play").Play
+    play_of = pytest.importorskip("batprotocol.gym._play").Play
     numbers = np.array([1, 2], np.int64).tobytes()
     fixed = np.array([0.0, 1.0, 9.0, 9.0, 5.0, 5.0]).tobytes() + numbers + numbers + numbers
     play = play_of(fixed, 2, 4, 1.0, 1.0, True, False, False)
