@@ -1,8 +1,8 @@
 """Tables of published logs as logged jobs, by a file that names the columns (TOML).
 
-`mapping` reads such a file: for each value of a job, the column and its kind. `values` reads the values of a kind,
-`places` finds them in rows and in objects of JSON, and `reading` makes jobs of rows. `ready` has the mappings of some
-published logs.
+Such a file has the column and its kind for each value of a job. The files `ready/NAME.toml` are those of some published
+logs: the names of columns are those that the documentation of each log has. A file can be the beginning of a mapping
+for another log.
 """
 
 from __future__ import annotations
@@ -43,9 +43,6 @@ __all__ = [
     "reader",
     "ready_mapping",
 ]
-
-
-# A mapping of columns: for each value of a logged job, the column of a table, and how its values are read.
 
 
 JOB_KINDS: Final = {
@@ -269,7 +266,7 @@ def _check_column(place: str, column: MappedColumn, kind: str) -> None:
                 raise InputError(f"expected one of {known}, got {shown(state)}", f"{place}.values.{word}")
 
 
-# Places of values in rows: a column, or a path into objects of JSON such as `detail[].ip`.
+# Places of values in rows: a column, or a path into objects of JSON such as `detail[].ip`
 
 
 Getter = Callable[[Mapping[str, Any]], Any]
@@ -314,7 +311,7 @@ def _found(value: Any, steps: list[str], place: int) -> Any:
     return value
 
 
-# Values of tables by their kinds: times, durations, counts, memory, names of hosts, states.
+# Values by their kinds: times, durations, counts, memory, names of hosts, states
 
 
 NOTHING: Final = frozenset({"", "nan", "NaN", "None", "null", "NULL", "NaT", "N/A"})
@@ -518,7 +515,7 @@ def _number(value: Any) -> float:
     return number
 
 
-# Reads a table as logged jobs, by a mapping of its columns.
+# Jobs of a table
 
 
 _SHOWN: Final = 20
@@ -710,7 +707,7 @@ def _readers(mapping: ColumnMapping, group: str, kinds: Values[str, str], zone: 
     return {name: reader(column, kinds[name], zone) for name, column in mapping.columns(group).items()}
 
 
-# The mappings of published logs. Their readers are in the table of formats.
+# Mappings of published logs
 
 
 READY: Final = ("pm100", "fugaku", "philly", "helios", "alibaba-2020", "alibaba-2023", "cigri", "opendc")

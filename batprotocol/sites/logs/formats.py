@@ -1,6 +1,7 @@
 """The formats of logs: one table with their names, how a file shows that it has one, and their readers.
 
-A format is a module or a package beside this one with a function `read_...`. It is imported when it is needed.
+`read_log` finds the format of a file, and reads its jobs as often as they are needed. The module of a format is
+imported when it is needed.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ FORMATS: Final[dict[str, LogFormat]] = {
 """The formats by their names, in the order in which a file is compared with them."""
 
 
-# Opens a log: finds its format by its content, and reads its jobs as often as they are needed.
+# Opening
 
 
 _BEGIN: Final = 1 << 16

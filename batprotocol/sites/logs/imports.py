@@ -1,7 +1,4 @@
-"""An import: the jobs of logs, the machine that they ran on, and the files that are made of both.
-
-It must not know formats, nor how results are shown.
-"""
+"""An import: the jobs of logs that a user wants, the machine that they ran on, and the files that are made of both."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ __all__ = [
 ]
 
 
-# Users, groups, accounts and names of jobs without their names: always the same other name for one key.
+# Names: users, groups, accounts and names of jobs, always with the same other name for one key
 
 
 KINDS: Final = ("user", "group", "account", "name")
@@ -116,7 +113,7 @@ class Anonymizer:
         return tuple(self.replacement("partition", name) for name in names)
 
 
-# The jobs of logs that a user wants: of several files, of a period, and without names.
+# The jobs that a user wants: of several files, of a period, and without names
 
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

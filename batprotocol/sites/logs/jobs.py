@@ -170,7 +170,7 @@ class Reader(Protocol):
         """
 
 
-# The runs of logged jobs: each attempt that started and ended, with its share of each host.
+# Runs: each attempt that started and ended, with its share of each host
 
 
 Attempts = Literal["last", "all"]

@@ -1,8 +1,7 @@
 """Published traces of failures: which nodes were away, and when, read as outages and made events of hosts.
 
-`values` has an outage. `archive` reads the tables of the Failure Trace Archive, `lanl` the table of Los Alamos National
-Laboratory. `formats` lists both. `mapping` gives each node a host of a platform, and makes events of hosts of outages.
-All that is left out is counted by reason. The package must not know schedulers.
+There are the tables `event_trace` of the Failure Trace Archive, and the table of Los Alamos National Laboratory
+(LA-UR-05-7318), 1996 to 2005. All that is left out is counted by reason.
 """
 
 from __future__ import annotations
@@ -39,9 +38,6 @@ __all__ = [
 ]
 
 
-# An outage of a node, as a trace has it.
-
-
 class Outage(msgspec.Struct, frozen=True, gc=False):
     """A time for which a node was away.
 
@@ -60,7 +56,7 @@ class Outage(msgspec.Struct, frozen=True, gc=False):
     line: int
 
 
-# Reads the tables `event_trace` of the Failure Trace Archive.
+# The Failure Trace Archive
 
 
 _COLUMNS: Final = (
@@ -168,7 +164,7 @@ def seconds(text: str) -> float | None:
     return found if abs(found) <= 2**43 else None
 
 
-# Reads the table of failures of Los Alamos National Laboratory (LA-UR-05-7318), 1996 to 2005.
+# Los Alamos National Laboratory
 
 
 _SYSTEM: Final = "system"
@@ -268,7 +264,7 @@ def _time(text: str, zone: tzinfo) -> float | None:
     return None
 
 
-# The formats of traces of failures: a table of their names, how a file shows that it has one, and their readers.
+# Formats
 
 
 class OutageReader(Protocol):
@@ -368,7 +364,7 @@ def _format_of(path: str | os.PathLike[str]) -> str:
     )
 
 
-# Makes events of hosts of outages: each node of a trace is a host of the platform.
+# Events: each node of a trace is a host of the platform
 
 
 def outage_events(

@@ -1,8 +1,7 @@
 """The platform of a site: as its resource manager describes its nodes, or the smallest one that its log fits on.
 
-`reading` selects a reader by the content of a file: `slurm` reads `scontrol show node` (also `--json`), `slurm_conf`
-reads slurm.conf, and `pbs` reads `pbsnodes -F json`. `smallest` makes a machine of a log. All make `SiteHost` values
-(`hosts`), which are written as the lines of `described_platform`.
+The content of a file shows whether it is the output of `scontrol show node` (also `--json`), slurm.conf, or the output
+of `pbsnodes -F json`. Hosts are written as the lines of `described_platform`.
 """
 
 from __future__ import annotations
@@ -43,9 +42,6 @@ __all__ = [
     "read_hosts",
     "smallest_hosts",
 ]
-
-
-# Hosts as a site describes them, and their lines for `described_platform`.
 
 
 _NAME: Final = re.compile(r"[^\s\[\],;#=]{1,255}")
@@ -161,7 +157,7 @@ def _offer(host: SiteHost) -> str:
     return "".join(f" {word}" for word in words if word)
 
 
-# The nodes of a PBS cluster: the output of `pbsnodes -a -F json`.
+# PBS: `pbsnodes -a -F json`
 
 
 def hosts_of_pbs(nodes: Mapping[str, Any]) -> Iterator[SiteHost]:
@@ -203,7 +199,7 @@ def _memory(value: Any) -> int:
         raise InputError(f"expected memory such as '64gb', got {shown(value)}", "mem") from None
 
 
-# The nodes of a Slurm cluster: the output of `scontrol show node`, as text (also with `-o`) or as JSON.
+# Slurm: `scontrol show node`, as text (also with `-o`) or as JSON
 
 
 _MEBI: Final = 2**20
@@ -330,7 +326,7 @@ def _listed(node: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(each for each in value if isinstance(each, str) and each) if isinstance(value, list) else ()
 
 
-# The nodes of a slurm.conf as hosts of a platform, with the partitions that they belong to.
+# Slurm: slurm.conf
 
 
 def hosts_of_conf(text: str, *, file: str = "slurm.conf", folder: str | None = None) -> list[SiteHost]:
@@ -371,7 +367,7 @@ def _host_of_conf(node: NodeLine) -> SiteHost:
     )
 
 
-# The smallest machine that the jobs of a log fit on, as they ran.
+# The smallest machine that the jobs of a log fit on, as they ran
 
 
 _RESOURCE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z_][A-Za-z0-9_.-]*)?")
@@ -416,7 +412,7 @@ def _smallest(survey: Survey, unit: Unit) -> Iterator[SiteHost]:
             )
 
 
-# The selection of a reader for a file that describes the nodes of a site.
+# Any of these files
 
 
 _LARGEST_FILE: Final = 1 << 28

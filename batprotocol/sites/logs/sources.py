@@ -1,6 +1,6 @@
-"""The lines of a log, with their numbers: of a file or a pipe, compressed by gzip or xz or not, in bounded memory.
+"""The files of logs, in bounded memory: lines with their numbers, the elements of long JSON arrays, and rows of tables.
 
-It must not know any format.
+A file or a pipe is compressed by gzip or xz or not. A damaged element or row does not end the reading.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Source]:
         yield Source(file, os.fspath(path))
 
 
-# The elements of a long array or object in a JSON file, as bytes, one by one. A damaged one does not end the reading.
+# Elements of a long array or object in a JSON file, as bytes, one by one
 
 
 _HEAD: Final = 1 << 20
@@ -296,7 +296,7 @@ def _end_by_brackets(buffer: _Buffer, opening: bytes) -> int | None:
             return None
 
 
-# The rows of tables: CSV with a header or without, Parquet, JSON as an array or with an object on each line.
+# Rows of tables: CSV with a header or without, Parquet, JSON as an array or with an object on each line
 
 
 PARQUET: Final = b"PAR1"

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-# Sorts more values than fit into memory: parts are sorted, written to temporary files, and merged.
+# Sorting of more values than fit into memory
 
 
 Keyed = tuple[float, bytes, bytes]

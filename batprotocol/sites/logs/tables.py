@@ -1,8 +1,7 @@
 """Logged jobs as tables, Parquet or CSV: written in row groups, and read again equal.
 
-`columns` has the columns of these tables, one row for each attempt of a job. `writing` and `reading` use them. `rows`
-reads the rows of any table: CSV, Parquet, JSON. Parquet needs the package `pyarrow`, which comes with
-`batprotocol[tables]`, and is imported when it is used.
+A table has one row for each attempt, with the values of its job in each of them. Parquet needs the package `pyarrow`,
+which comes with `batprotocol[tables]`, and is imported when it is used.
 """
 
 from __future__ import annotations
@@ -34,9 +33,6 @@ __all__ = [
     "value_of",
     "write_table",
 ]
-
-
-# The columns of tables of logged jobs: one row for each attempt, with the values of its job in each of them.
 
 
 _LARGEST: Final = 2**53
@@ -275,7 +271,7 @@ _EXAMPLES: Final = {
 }
 
 
-# Values as the texts of a CSV file, so that each row is one line, and nothing is lost.
+# Values as the texts of a CSV file: each row is one line
 
 
 _ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\0": "\\0"}
@@ -341,7 +337,7 @@ def value_of(text: str, kind: str) -> Any:
         raise InputError(f"expected {_EXPECTED[kind]}, got {shown(text)}") from None
 
 
-# Reads tables of logged jobs that `write_table` wrote, or that have the same columns.
+# Reading
 
 
 def read_table(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | None = None) -> Iterator[LoggedJob]:
@@ -400,7 +396,7 @@ def _typed(row: Mapping[str, Any], is_text: bool) -> dict[str, Any]:
     return found
 
 
-# Writes logged jobs as Parquet or CSV, a row group at a time.
+# Writing
 
 
 _ROWS: Final = 10_000

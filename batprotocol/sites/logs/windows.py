@@ -157,7 +157,7 @@ def windows_json(windows: Iterable[HostWindow]) -> list[dict[str, Any]]:
     return [msgspec.to_builtins(window) for window in windows]
 
 
-# Events of hosts for a simulation, of the windows in which a log shows hosts down or lent.
+# Events of hosts for a simulation
 
 
 NOT_HERE: Final = "a host that was down or lent is not on the platform"

@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-# The request of a logged job, in the vocabulary of `batprotocol.workloads.requests`.
+# The request of a job
 
 
 Unit = Literal["hosts", "shares", "cores"]

@@ -1,4 +1,7 @@
-"""The formulas of performance models: `iterations*(num_nodes/base_nodes)`. It must not know what they compute."""
+"""Reads the jobs of an ElastiSim workload that have a fixed number of hosts and a run time that is known.
+
+The run times of application models are known as far as the models consist of delays, which are numbers or formulas.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +94,7 @@ def _value(node: ast.expr, variables: Mapping[str, float]) -> float:
     raise ValueError("the formula has a part that is not understood")
 
 
-# The run times of application models, as far as the models consist of delays. It must not know jobs.
+# Run times of application models
 
 
 _DELAYS: Final = frozenset({"idle", "busy_wait"})
@@ -176,7 +179,7 @@ def _number(given: Any, variables: Mapping[str, float]) -> float:
     return float(given)
 
 
-# Reads the jobs of an ElastiSim workload that have a fixed number of hosts and a run time that is known.
+# Jobs
 
 
 _FIXED: Final = "the number of its hosts is not fixed"

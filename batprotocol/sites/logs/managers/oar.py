@@ -1,4 +1,4 @@
-"""Reads the output of `oarstat -J`, with `-f`, `--sql` or `--gantt`: objects of jobs, with a line for each value."""
+"""Reads the output of `oarstat -J`, with `-f`, `--sql` or `--gantt`, and of CiGri's `gridstat -j`."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def _dependency(value: Any, row: LogRow) -> str | None:
     return ":".join(["afterany", *ids])
 
 
-# Reads the output of CiGri 3's `gridstat -j`: a line `key: value` for each column of its table.
+# CiGri 3: a line `key: value` for each column of its table
 
 
 _CIGRI_STATES: Final = {

@@ -1,4 +1,8 @@
-"""Divides a line of PBS's accounting: `MM/DD/YYYY HH:MM:SS;TYPE;ID;key=value key="a value"`."""
+"""Reads the accounting records of PBS Pro, OpenPBS and Torque, the files `server_priv/accounting/YYYYMMDD`.
+
+A line is `MM/DD/YYYY HH:MM:SS;TYPE;ID;key=value key="a value"`. A job comes when its record E does, or at the end of
+the log.
+"""
 
 from __future__ import annotations
 
@@ -148,7 +152,7 @@ def _value(words: list[str]) -> str:
     return value[1:-1] if len(value) > 1 and value[0] in _QUOTES and value[-1] == value[0] else value
 
 
-# Amounts and names of hosts as PBS and Torque write them: sizes, spans of time, chunks, and the places of a job.
+# Amounts and names of hosts: sizes, spans of time, chunks, and the places of a job
 
 
 _SIZE: Final = re.compile(r"([0-9]{1,18})([kmgtp]?)([bw]?)", re.IGNORECASE | re.ASCII)
@@ -324,7 +328,7 @@ def _whole(text: str | None) -> int | None:
     return int(text)
 
 
-# Makes a job with one attempt of the values of a record of PBS.
+# The job of a record
 
 
 _SIGNALS: Final = 256
@@ -477,7 +481,7 @@ def _dependency(text: str, row: LogRow) -> str | None:
     return ",".join(parts) or None
 
 
-# Puts the records of PBS's jobs together. A job comes when its record E does, or at the end of the log.
+# Records of one job
 
 
 _MOST: Final = 200_000

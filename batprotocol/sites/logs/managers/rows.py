@@ -1,7 +1,4 @@
-"""Values that a row of a log may lack, and attempts whose times are in order.
-
-It must not know any format.
-"""
+"""Rows of logs in any format: values that a row may lack, times in order, ids that come again, attempts of a job."""
 
 from __future__ import annotations
 
@@ -173,7 +170,7 @@ class LogRow:
         )
 
 
-# The ids of Slurm's jobs: `123`, `123_4` (a task of an array), `123+1` (a component), and those that come again.
+# Ids: `123`, `123_4` (a task of an array), `123+1` (a component), and those that come again
 
 
 _GROUP: Final = re.compile(r"([0-9]{1,10})_\[([0-9,:-]+)(?:%[0-9]{1,9})?\]", re.ASCII)
@@ -257,7 +254,7 @@ class RepeatedIds:
         self.rows[text] = self.rows.get(text, 1) + 1
 
 
-# Rows of one job become its attempts. A job that was requeued has a row for each time that it waited and ran.
+# Rows of one job: one that was requeued has a row for each time that it waited and ran
 
 
 _ENDED: Final = frozenset(

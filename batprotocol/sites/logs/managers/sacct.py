@@ -1,6 +1,8 @@
-"""Reads what Slurm's completion plugin jobcomp/filetxt writes: a line `JobId=6 UserId=u1(1001) ...` for each job.
+"""Reads what Slurm writes of its jobs: sacct's text and JSON, and the lines of the completion plugin jobcomp/filetxt.
 
-A line becomes a row of texts, named like sacct's fields.
+Each job becomes a row of texts, named like sacct's fields, of which `sacct_rows` makes a job. Several versions of the
+JSON are read: a number is a number, or `{"set": true, "infinite": false, "number": 3}`; a state or status is a text,
+or a list of texts.
 """
 
 from __future__ import annotations
@@ -144,7 +146,7 @@ def _completion_id(pairs: dict[str, str]) -> str:
     return pairs.get("JobId", "")
 
 
-# Reads `sacct --json`: each job becomes a row of texts, named like sacct's fields.
+# sacct --json
 
 
 _DAMAGED: Final = "the JSON of the job is damaged"
@@ -332,7 +334,7 @@ def _resources(listed: Any) -> str:
     return ",".join(parts)
 
 
-# Reads the output of sacct: values with a delimiter between them (`sacct -P`), or columns of a fixed width.
+# The text of sacct: values with a delimiter between them, or columns of a fixed width
 
 
 _STEP: Final = "a step of a job: the row of the job has it all"

@@ -1,6 +1,7 @@
 """The columns of sacct's output: found from its first lines, whatever the fields, their order and the delimiter.
 
-A line becomes a list of texts, one for each column. It must not know what they mean.
+A line becomes a list of texts, one for each column. The last part reads the command line of a submission
+(`SubmitLine`).
 """
 
 from __future__ import annotations
@@ -304,7 +305,7 @@ def _too_few(left_out: LeftOut | None, line: int) -> None:
         left_out.row("the row has fewer values than the header", line)
 
 
-# The options in the command line of a submission (`SubmitLine`): dependency, constraint, named and exclusive hosts.
+# Options in the command line of a submission: dependency, constraint, named and exclusive hosts
 
 
 _PROGRAMS: Final = ("sbatch", "srun", "salloc")

@@ -1,4 +1,8 @@
-"""Times in Slurm's accounting: its words for no time, and spans such as `1-02:03:04`."""
+"""A row of Slurm's accounting becomes a job with one attempt. All of Slurm's formats are brought to such rows.
+
+A value that cannot be read is counted and passed over. A row without its id or its times is left out. Texts that come
+again are not read again, as logs have them very often.
+"""
 
 from __future__ import annotations
 
@@ -142,7 +146,7 @@ def walltime_of(limit: str, minutes: str) -> float | None:
     return None if minutes in NOTHING or minutes in NO_LIMITS else minutes_of(minutes)
 
 
-# Amounts in Slurm's accounting: numbers, memory, trackable resources (TRES), exit codes, and names of hosts.
+# Amounts
 
 
 NO_HOSTS: Final = frozenset({"None assigned", "(null)", "None", "Unknown", "N/A"})
@@ -328,7 +332,7 @@ class HostNames:
         return found
 
 
-# The states of jobs in Slurm's accounting, by their names and short names.
+# States
 
 
 _KNOWN: Final = {
@@ -363,7 +367,7 @@ def state_of(text: str) -> JobState | None:
     return STATES.get(text) or STATES.get(text.partition(" ")[0])
 
 
-# A row of Slurm's accounting becomes a job with one attempt. All of Slurm's formats are brought to such rows.
+# Rows
 
 
 _EQUAL: Final = "--ntasks-per-node"  # the option with which a job has as many cores of each host
