@@ -1,4 +1,4 @@
-"""Plots of fixed results, and their contents as text. `python tests/studies/plots.py` writes `tests/data/plots.txt` anew.
+"""Plots of fixed results, and their contents as text. This program writes `tests/data/plots.txt` anew.
 
 Look at the plots before you keep a change: the file says what they were when somebody last looked.
 """
