@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 EVIL = "w0!</script><img src=x onerror=document.title='caught'>"
 ALT, SHIFT = 1, 8
-PAGE = ROOT / "batprotocol" / "capture" / "timeline" / "page"
+PAGE = ROOT / "batprotocol" / "recordings" / "timeline" / "page"
 COLOUR_AT = """(() => {
   const canvas = document.querySelector("#base"), box = canvas.getBoundingClientRect();
   return [...canvas.getContext("2d").getImageData(%s - box.x, %s - box.y, 1, 1).data.slice(0, 3)];
