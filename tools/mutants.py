@@ -43,11 +43,12 @@ PACKAGES = {
     "gym": ("batprotocol/gym", "tests/gym"),
     "nodes": ("batprotocol/fast/runtime", "tests/fast"),
     "policies": ("batprotocol/policies", "tests/policies"),
-    "results": ("batprotocol/results", "tests/simulator"),
+    "results": ("batprotocol/results", "tests/results"),
     "schemas": ("batprotocol/schemas", "tests/schemas"),
     "studies": ("batprotocol/studies", "tests/studies"),
     "translate": ("batprotocol/legacy/translate", "tests/legacy"),
     "wire": ("batprotocol/wire", "tests/wire"),
+    "workloads": ("batprotocol/workloads", "tests/workloads"),
 }
 """The code of each package, and the tests that must notice a change of it."""
 
