@@ -58,6 +58,7 @@ MOVED: Final = {
     "outages": "workloads.host_events",
     "outages.keys": "workloads.host_events.events",
     "policies.orders.fair_share": "policies.fair_share",
+    "policies.places": "policies.allocations",
     "power": "workloads.electricity",
     "recording": "edc.recording",
     "reflection": "wire.reflection",
