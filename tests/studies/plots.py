@@ -1,4 +1,4 @@
-"""Plots of fixed results, and their contents as text. `python tests/plots.py` writes `tests/data/plots.txt` anew.
+"""Plots of fixed results, and their contents as text. This program writes `tests/data/plots.txt` anew.
 
 Look at the plots before you keep a change: the file says what they were when somebody last looked.
 """
@@ -15,7 +15,7 @@ from batprotocol.model import FinalJobState
 from batprotocol.simulator import JobRow
 from batprotocol.studies.comparing import Look, PlainRow, plot_boxes, plot_ecdf, plot_lines, plot_means
 
-KEPT = Path(__file__).parent / "data" / "plots.txt"
+KEPT = Path(__file__).parent.parent / "data" / "plots.txt"
 
 
 def jobs(count: int, wait: float) -> tuple[JobRow, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from browser import Browser
-from logs import log_of
+from whatif_logs import log_of
 
 from batprotocol.model import DelayProfile
 from batprotocol.simulator import StaticJob, Workload

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from click.testing import CliRunner
-from logs import HOSTS, log_of, recorded_log
 from support import ROOT
+from whatif_logs import HOSTS, log_of, recorded_log
 
 from batprotocol.cli.main import batproto
 from batprotocol.simulator import described_platform, named_workload, platform_xml

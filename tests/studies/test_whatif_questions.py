@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from logs import HOSTS, log_of, recorded_log
+from whatif_logs import HOSTS, log_of, recorded_log
 
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile
