@@ -319,9 +319,9 @@ def _scheduler(
 ) -> Scheduler:
     """The decision component."""
     if endpoint is not None and protocol is not None:
-        from batprotocol.legacy.commands import old_scheduler, tell
+        from batprotocol.legacy.commands import OldProgram, old_scheduler, tell
 
-        scheduler = old_scheduler(stack, endpoint, protocol, old, timeout)
+        scheduler = old_scheduler(stack, OldProgram(endpoint, protocol, old), timeout)
         if isinstance(protocol, Schema):
             stack.callback(tell, [scheduler.report])
         return scheduler
