@@ -35,7 +35,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {
     "builder": ("batprotocol/builder", "tests/builder"),
-    "capture": ("batprotocol/recordings", "tests/capture"),
+    "recordings": ("batprotocol/recordings", "tests/recordings"),
     "conversation": ("batprotocol/conversation", "tests/conversation"),
     "edc": ("batprotocol/edc", "tests/edc"),
     "entities": ("batprotocol/campaigns/entities", "tests/campaigns"),

@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.campaigns._values import as_ruby
 from batprotocol.campaigns.entities.failures import Hindrance, Obstacle
 from batprotocol.campaigns.model import (
@@ -54,6 +55,9 @@ __all__ = [
     "stamp",
     "submitted",
 ]
+
+__path__: list[str] = []
+"""For version 0.2, this was a package: the old names of its modules are found."""
 
 
 # Times and numbers in the formats of CiGri's commands. All times are in UTC.
@@ -531,3 +535,6 @@ def hindrance_sentence(hindrance: Hindrance) -> str:
 
 def _waits(hindrance: Hindrance) -> str:
     return "waits for" if hindrance.waits else "goes on without"
+
+
+__getattr__ = old_names(__name__, {"Statistics": "CampaignStatistics"})

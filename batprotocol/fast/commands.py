@@ -30,7 +30,7 @@ from batprotocol.errors import DecodeError, EncodeError, PeerGone, TaskFailed
 from batprotocol.fast import values
 from batprotocol.fast.topics import MESSAGES, QOS, RESULTS, ROUTES, Topic
 from batprotocol.fast.values import FastMessage
-from batprotocol.recordings.names import Place
+from batprotocol.recordings.names import MessagePlace
 from batprotocol.schemas.commands.definitions import FieldText, meanings, title
 from batprotocol.wire.commands.protocols import Reading, Spoken
 
@@ -584,7 +584,7 @@ def _detect(data: bytes) -> str | None:
     return next((kind for kind, pattern in _KINDS if pattern.match(head)), None)
 
 
-def _read_message(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+def _read_message(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
     try:
         message, original = _READERS[kind](data)
     except DecodeError as fault:

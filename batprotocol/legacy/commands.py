@@ -30,7 +30,7 @@ from batprotocol.legacy.json.events import EventVersions, Version, rows_of, vers
 from batprotocol.legacy.text.wire import STAMPS, Stamp
 from batprotocol.legacy.wire import is_text, text_version
 from batprotocol.model import Direction, Message
-from batprotocol.recordings.names import Place
+from batprotocol.recordings.names import MessagePlace
 from batprotocol.schemas.commands.definitions import FieldText, meanings, title
 from batprotocol.wire.commands.protocols import Reading, Spoken
 
@@ -360,7 +360,7 @@ def _detect(kinds: tuple[str, ...], pattern: re.Pattern[bytes]) -> Callable[[byt
     return detect
 
 
-def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+def _read(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
     protocol = OLD_JSON if kind == "json" else OLD_TEXT
     try:
         original, tree = (_json if kind == "json" else _text)(data, kind, strict)

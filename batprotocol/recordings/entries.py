@@ -1,14 +1,11 @@
-"""An entry of a capture: a message of the conversation, decoded on demand.
-
-It must not know which file the message is in.
-"""
+"""An entry of a capture: a message of the conversation, decoded on demand."""
 
 from __future__ import annotations
 
 from math import nan
 from typing import Final
 
-from batprotocol.edc.recording.names import Names
+from batprotocol.edc.recording import Names
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction, Message
 from batprotocol.wire import decode, decode_binary, detect, frames

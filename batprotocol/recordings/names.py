@@ -1,7 +1,4 @@
-"""The names of recorded messages: `00004-b2e.bin` is the fifth of a conversation, from Batsim.
-
-It must not know what a message holds.
-"""
+"""The names of recorded messages: `00004-b2e.bin` is the fifth of a conversation, from Batsim."""
 
 from __future__ import annotations
 
@@ -10,7 +7,15 @@ from typing import Final, NamedTuple
 
 from batprotocol.model import Direction
 
-__all__ = ["DIRECTIONS", "NOT_FINISHED", "SIDES", "TWINS", "Place", "counted", "place_of"]
+__all__ = [
+    "DIRECTIONS",
+    "NOT_FINISHED",
+    "SIDES",
+    "TWINS",
+    "MessagePlace",
+    "counted",
+    "place_of",
+]
 
 TWINS = "twin"
 """The folder of a recorded run with a copy of its messages in the other format, without the frames."""
@@ -37,7 +42,7 @@ SIDES: Final = {
 """The directions in the names of recorded messages, as directions of Batsim 5."""
 
 
-class Place(NamedTuple):
+class MessagePlace(NamedTuple):
     """The place of a message in its conversation, derived from its name and the name of the message before it.
 
     Attributes:
@@ -53,22 +58,26 @@ class Place(NamedTuple):
         return " ".join([f"message {self.number}" if self.number is not None else "a message", *sender.split()])
 
 
-def place_of(name: str, previous: str = "") -> Place:
+def place_of(name: str, previous: str = "") -> MessagePlace:
     """The place of the message with this name in its conversation.
 
     A number alone counts only if the message before is from the same folder and has the number before.
 
-    >>> place_of("run.tar.xz/00004-b2e.bin"), place_of("4.bin"), place_of("4.bin", "3.bin")
-    (Place(number=4, direction='b2e'), Place(number=None, direction=''), Place(number=4, direction=''))
+    >>> place_of("run.tar.xz/00004-b2e.bin"), place_of("4.bin")
+    (MessagePlace(number=4, direction='b2e'), MessagePlace(number=None, direction=''))
+    >>> place_of("4.bin", "3.bin")
+    MessagePlace(number=4, direction='')
     """
     path = PurePosixPath(name)
     if TWINS in path.parts[:-1]:
-        return Place()
+        return MessagePlace()
     number, direction = _numbered(path)
     if number is None or direction:
-        return Place(number, direction)
+        return MessagePlace(number, direction)
     before = PurePosixPath(previous)
-    return Place(number) if before.parent == path.parent and _numbered(before)[0] == number - 1 else Place()
+    return (
+        MessagePlace(number) if before.parent == path.parent and _numbered(before)[0] == number - 1 else MessagePlace()
+    )
 
 
 def _numbered(path: PurePosixPath) -> tuple[int | None, str]:

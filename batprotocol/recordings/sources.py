@@ -1,7 +1,8 @@
-"""Reads named bytes from command line arguments: files, directories, standard input, archives of recorded runs.
+"""Messages as bytes from command line arguments: files, folders, standard input, archives of recorded runs.
 
 A file that cannot be read becomes a `Found` with a fault, at its place in the order. So one bad file does not hide the
-others. Only one message of an archive is in memory at a time. This module must not know what a message is.
+others. Only one message of an archive is in memory at a time. `jobs_file` finds out whether a path holds a table of
+jobs or messages.
 """
 
 from __future__ import annotations
@@ -13,25 +14,27 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import IO, NamedTuple
+from typing import IO, Final, NamedTuple
 
 from batprotocol._util.files import reason_of
 from batprotocol.edc.recording import METADATA, UNFINISHED
-from batprotocol.edc.recording.moments import MOST
-from batprotocol.edc.recording.names import MCAP, MCAP_MAGIC
+from batprotocol.edc.recording.names import MCAP, MCAP_MAGIC, MOST
 from batprotocol.errors import CaptureError, PackageMissing
-from batprotocol.recordings.archives import MAGIC, ArchiveError, Listing, Member, chosen, in_order, listed
-from batprotocol.recordings.names import NOT_FINISHED, TWINS
+from batprotocol.recordings._archives import MAGIC, ArchiveError, Listing, Member, chosen, in_order, listed
+from batprotocol.recordings.names import NOT_FINISHED, SIDES, TWINS
 
 __all__ = [
     "ARCHIVES",
+    "JOBS",
     "LINES",
+    "NEEDED",
     "RECORDINGS",
     "Found",
     "expanded",
     "is_recording",
     "is_result",
     "is_unfinished",
+    "jobs_file",
     "listing_of",
     "messages",
     "others",
@@ -334,7 +337,7 @@ def _read_lines(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
 def _read_mcap(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
     """The messages of an MCAP, or the wanted one. Their names are those of members of an archive."""
     try:
-        from batprotocol.recordings.mcap import McapFile  # which needs an extra
+        from batprotocol.recordings._mcap import McapFile  # which needs an extra
 
         kept = McapFile(name, file)
     except (CaptureError, PackageMissing) as error:
@@ -377,3 +380,73 @@ def _read_member(archive: str, member: Member, share: float = 1.0) -> Found:
     except ArchiveError as error:
         return Found(0, name, name, fault=str(error), share=share)
     return Found(0, name, name, data, "" if data else "is empty", share)
+
+
+# Whether a path holds a table of jobs or messages, by its content, or else by its name
+
+
+JOBS: Final = "jobs.csv"
+"""Batsim's name for its table of jobs, after a prefix."""
+NEEDED: Final = "a recording (.mcap, .tar.xz, .tar or a folder of messages), or a folder with jobs.csv, or that file"
+"""A description of the files that hold a run."""
+
+_COLUMN: Final = b"job_id"
+_BINARY: Final = {
+    b"SQLite format 3\0": "is a database, such as the index of a store: name one of its runs, STORE?AXIS=VALUE&...",
+    b"PAR1": "is a Parquet file: name its run, STORE?AXIS=VALUE&..., or its folder",
+}
+
+
+def jobs_file(path: str | os.PathLike[str]) -> str | None:
+    """The table of jobs that a path names: the file, or the one in a folder of result files. None: it holds messages.
+
+    A folder with both, such as a recording with its result, counts as messages.
+
+    Raises:
+        CaptureError: the path holds neither, or several tables.
+        OSError: the path cannot be read.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "out_jobs.csv")
+    ...     _ = path.write_text("job_id,submission_time")
+    ...     print(jobs_file(folder) == jobs_file(path) == str(path))
+    True
+    """
+    given = os.fspath(path)
+    return _in_folder(given) if os.path.isdir(given) else _of_file(given)
+
+
+def _in_folder(folder: str) -> str | None:
+    names = os.listdir(folder)
+    if UNFINISHED in names or any(f"-{side}." in name for name in names for side in SIDES):
+        return None
+    if JOBS in names:
+        return os.path.join(folder, JOBS)
+    tables = sorted(name for name in names if name.endswith(f"_{JOBS}"))
+    if len(tables) > 1:
+        raise CaptureError(f"holds the results of several runs: name one of them, such as {tables[0]}", folder)
+    if tables:
+        return os.path.join(folder, tables[0])
+    if all(found.fault or is_result(found.path) for found in expanded(folder)):
+        raise CaptureError(f"holds no run: neither messages nor {JOBS}", folder)
+    return None
+
+
+def _of_file(path: str) -> str | None:
+    with open(path, "rb") as file:
+        head = file.read(HEAD)
+    if head.startswith((MCAP_MAGIC, *LINES_BEGIN)) or path.endswith((*RECORDINGS, LINES)):
+        return None
+    if any(head.startswith(magic, start) for start, magic in MAGIC):
+        return None
+    for magic, reason in _BINARY.items():
+        if head.startswith(magic):
+            raise CaptureError(reason, path)
+    if path.lower().endswith(".csv") or _COLUMN in head.split(b"\n", 1)[0].strip(b'\r"\xef\xbb\xbf').split(b","):
+        return path
+    if not head:
+        raise CaptureError("is empty", path)
+    if is_result(path):
+        raise CaptureError(f"has no data about single jobs: name its folder, or the {JOBS} in it", path)
+    return None

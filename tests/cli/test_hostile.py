@@ -28,7 +28,7 @@ from batprotocol.cli.main import batproto
 from batprotocol.errors import an
 from batprotocol.model import KillJobsEvent, RejectJobEvent
 from batprotocol.model.value import REPR_CHARACTERS
-from batprotocol.recordings import archives
+from batprotocol.recordings import _archives as archives
 from batprotocol.testing import strategies
 from batprotocol.wire import json
 from batprotocol.wire.tree import from_message

@@ -14,9 +14,10 @@ from batprotocol.conversation import CATALOGUE, RULES
 from batprotocol.conversation import Violation as Todays
 from batprotocol.fast.conversation import CATALOGUE as FAST
 from batprotocol.legacy.conversation import CATALOGUE as OLD
+from batprotocol.recordings.names import MessagePlace
 from batprotocol.schemas.commands import reference as rules
 from batprotocol.wire.commands import check, dump, protocols
-from batprotocol.wire.commands.protocols import Place, Reading, Spoken
+from batprotocol.wire.commands.protocols import Reading, Spoken
 from batprotocol.wire.commands.selection import Selection
 
 WITHOUT_ENGINE = True
@@ -47,7 +48,7 @@ class Judge:
         return [Mistake(1, "", "turn.order", "error", f"{said.decode()} comes too early")] if wrong else []
 
 
-def letter(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+def letter(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
     return Reading(POST, kind, text=data.decode())
 
 

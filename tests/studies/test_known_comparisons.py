@@ -10,7 +10,7 @@ import pytest
 from batprotocol._util.grids import GridEntry
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
-from batprotocol.recordings.jobs import CapturedJob
+from batprotocol.recordings.statistics import CapturedJob
 from batprotocol.recordings.timeline import TimelineJob
 from batprotocol.simulator import METRICS, JobRow
 from batprotocol.studies.comparing import Schedule, compare, read_schedule

@@ -21,10 +21,9 @@ from batprotocol._util.tables import Rows
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, Direction, FinalJobState, Message
 from batprotocol.recordings import Entry
-from batprotocol.recordings.exporting.formats import FORMATS, writer_of
-from batprotocol.recordings.exporting.tables import events_of
-from batprotocol.recordings.exporting.tables import job_rows as captured_rows
-from batprotocol.recordings.jobs import CapturedJob
+from batprotocol.recordings.exports import FORMATS, events_of, writer_of
+from batprotocol.recordings.exports import job_rows as captured_rows
+from batprotocol.recordings.statistics import CapturedJob
 from batprotocol.results import ResultFiles, read_energy
 from batprotocol.results.files import COLUMNS, jobs_text, parse_jobs, schedule_text
 from batprotocol.results.reports import PowerFile, power_beside, read_attempts, write_attempts, write_power

@@ -30,7 +30,7 @@ from batprotocol import Direction, FinalJobState, Job, MessageBuilder
 from batprotocol._util.sockets import Channel, Requester
 from batprotocol.edc.recording import Recorder
 from batprotocol.recordings import Capture
-from batprotocol.recordings.tapping import tap
+from batprotocol.recordings.copies import tap
 from benchmark.tables import parser_for, table
 
 __all__ = ["main"]

@@ -36,6 +36,14 @@ from batprotocol.errors import InputError, PackageMissing, StoreError, printable
 from batprotocol.workloads.commands.texts import read_text
 
 if TYPE_CHECKING:
+    from batprotocol.campaigns.commands.grid import (
+        ClustersOptions,
+        DelOptions,
+        EventsOptions,
+        OutputOptions,
+        StatOptions,
+        SubOptions,
+    )
     from batprotocol.campaigns.store import ClusterEntry, GridStore
 
 __all__ = [
@@ -96,39 +104,29 @@ def _text(path: str) -> str:
     return read_text(os.path.expandvars(os.path.expanduser(path)))
 
 
-def submit(
-    url: str,
-    user: str,
-    *,
-    file: str | None,
-    jdl: str | None,
-    campaign: int | None,
-    params: str | None,
-    kind: str | None,
-    details: bool,
-    rules: str | None,
-) -> int:
+def submit(url: str, user: str, options: SubOptions) -> int:
     """Submit a campaign, or add tasks to one; return the exit status."""
     output, user = Output(), user or getpass.getuser()
     with opened(url) as store:
-        if campaign is not None:
-            store.add_tasks(campaign, user, _parameters(params or ""))
+        if options.campaign is not None:
+            store.add_tasks(options.campaign, user, _parameters(options.params or ""))
             return 0
         known = [cluster.name for cluster in store.clusters()]
-        admission = None if rules is None else load_rules(_text(rules), rules)
-        text = jdl if file is None else _text(file)
+        rules = None if options.rules is None else load_rules(_text(options.rules), options.rules)
+        text = options.jdl if options.file is None else _text(options.file)
+        source = options.file or "jdl"
         try:
-            read = read_jdl(text or "", user=user, clusters=known, read_file=_text, type=kind, rules=admission)
+            read = read_jdl(text or "", user=user, clusters=known, read_file=_text, type=options.kind, rules=rules)
         except InputError as error:
             hint = "" if known else "; no cluster is known yet: add one by batproto grid clusters --add"
-            output.error(file or "jdl", f"{error}{hint}")
+            output.error(source, f"{error}{hint}")
             return 1
         for warning in read.warnings:
-            output.remark(file or "jdl", printable(warning))
+            output.remark(source, printable(warning))
         number = store.submit(read.campaign, read.parameters, jdl=read.jdl, now=time.time())
         status = store.campaign(number)
         assert status is not None, "it was submitted"
-        output.line(("", texts.submitted(safe(status), details=details)))
+        output.line(("", texts.submitted(safe(status), details=options.details)))
     return 0
 
 
@@ -139,9 +137,10 @@ def _parameters(text: str) -> list[str]:
         raise InputError(f"expected a list of texts in JSON: {error}", "-J") from None
 
 
-def delete(url: str, user: str, *, campaign: int | None, job: int | None, what: str, verbose: bool) -> int:
+def delete(url: str, user: str, options: DelOptions) -> int:
     """Cancel, pause, resume or purge a campaign, or kill a job; return the exit status."""
-    output, user = Output(), user or getpass.getuser()
+    output, user, campaign, job = Output(), user or getpass.getuser(), options.campaign, options.job
+    what = options.what or "cancel"
     done = {"cancel": "cancelled", "pause": "paused", "resume": "resumed", "purge": "purged"}[what]
     with opened(url) as store:
         try:
@@ -156,42 +155,30 @@ def delete(url: str, user: str, *, campaign: int | None, job: int | None, what: 
             subject = f"campaign {campaign}" if campaign is not None else f"cancel job {job}"
             output.error(f"failed to {what} {subject}" if campaign is not None else f"failed to {subject}", str(error))
             return 1
-    if verbose:
+    if options.verbose:
         output.line(("", message))
     return 0
 
 
-def events(
-    url: str,
-    user: str,
-    *,
-    campaign: int | None,
-    event: int | None,
-    of_grid: bool,
-    all_events: bool,
-    fix: bool,
-    resubmit: bool,
-    verbose: bool,
-    as_json: bool,
-) -> int:
+def events(url: str, user: str, options: EventsOptions) -> int:
     """Show events, or close them; return the exit status."""
-    output, user = Output(), user or getpass.getuser()
+    output, user, campaign, event = Output(), user or getpass.getuser(), options.campaign, options.event
     with opened(url) as store:
-        if fix:
+        if options.fix:
             try:
-                closed = store.fix(user, campaign=campaign, event=event, resubmit=resubmit)
+                closed = store.fix(user, campaign=campaign, event=event, resubmit=options.resubmit)
             except StoreError as error:
                 output.error("failed to fix events", str(error))
                 return 1
-            if verbose:
+            if options.verbose:
                 message = f"Campaign {campaign} events closed." if event is None else f"Event {event} closed."
                 output.line(("", message if closed else "No events!"))
             return 0
         if campaign is not None and store.campaign(campaign) is None:
             output.error("grid", texts.not_found(campaign))
             return 1
-        found = store.events(campaign, event=event, closed=all_events)
-    show_events(found, output, as_json=as_json)
+        found = store.events(campaign, event=event, closed=options.all_events)
+    show_events(found, output, as_json=options.as_json)
     return 0
 
 
@@ -205,53 +192,41 @@ def show_events(found: tuple[GridEvent, ...], output: Output, *, as_json: bool =
         output.line(("", safe_lines(texts.events_list(told))))
 
 
-def clusters(
-    url: str,
-    *,
-    level: str | None,
-    add: str | None,
-    local: str | None,
-    dask: str | None,
-    file: str | None,
-    types: bool,
-    resources: int | None,
-    power: float | None,
-    enable: str | None,
-    disable: str | None,
-    prefer: tuple[str, str, str] | None,
-    as_json: bool,
-) -> int:
+def clusters(url: str, options: ClustersOptions) -> int:
     """List the clusters, or change one; return the exit status."""
     output = Output()
-    if types:
+    if options.types:
         output.line(("", "\n\n".join(_types())))
         return 0
     with opened(url) as store:
         from batprotocol.campaigns.store import ClusterEntry
 
-        if add is not None:
-            batch, address = _place(local=local, dask=dask, file=file)
+        if options.add is not None:
+            batch, address = _place(options)
+            power = options.power or 1.0
             store.register(
-                ClusterEntry(name=add, batch=batch, address=address, resources=resources, power=power or 1.0)
+                ClusterEntry(name=options.add, batch=batch, address=address, resources=options.resources, power=power)
             )
-        for name, enabled in ((enable, True), (disable, False)):
+        for name, enabled in ((options.enable, True), (options.disable, False)):
             if name is not None:
                 store.enable(name, enabled)
-        if prefer is not None:
-            store.prefer(_preference(*prefer))
-        if any((add, enable, disable, prefer)) and level is None and not as_json:
-            return 0
-        _list_clusters(store, output, level, as_json)
+        if options.prefer is not None:
+            store.prefer(_preference(*options.prefer))
+        changed = any((options.add, options.enable, options.disable, options.prefer))
+        if not changed or options.level is not None or options.as_json:
+            _list_clusters(store, output, options.level, options.as_json)
     return 0
 
 
-def _place(*, local: str | None, dask: str | None, file: str | None) -> tuple[str, str]:
+def _place(options: ClustersOptions) -> tuple[str, str]:
     """The type of a cluster, and its address."""
     from batprotocol.campaigns.managers.types import type_in
 
-    if local is not None:
-        return "local", os.path.abspath(local)
-    return ("dask", dask or "") if file is None else (type_in(file), os.path.abspath(file))
+    if options.local is not None:
+        return "local", os.path.abspath(options.local)
+    if options.file is None:
+        return "dask", options.dask or ""
+    return type_in(options.file), os.path.abspath(options.file)
 
 
 def _types() -> Iterator[str]:
@@ -299,50 +274,39 @@ WIPED = frozenset(["FRAG", "FRAG_STALE", "CIGRI_WALLTIME", "REPLICA", "USER_FRAG
 """The events of jobs that the grid has killed: they do not count as failed."""
 
 
-def stat(
-    url: str,
-    *,
-    campaign: int | None,
-    job: int | None,
-    of_user: str | None,
-    all_campaigns: bool,
-    full: bool,
-    events: bool,
-    jdl: bool,
-    dump: bool,
-    summary: str | None,
-    csv: bool,
-    spreadsheet: bool,
-    as_json: bool,
-) -> int:
+def stat(url: str, options: StatOptions) -> int:
     """Print the state of campaigns or of a job; return the exit status."""
     output = Output()
     with opened(url) as store:
-        if job is not None:
-            return _job(store, job, output, as_json)
-        if campaign is None:
-            chosen = store.campaigns(of_user, ended=all_campaigns or summary is not None)
-            if summary is not None:
-                wanted = gridstat2.read_range(summary)
-                counted = [(safe(each), _counts(store, each)) for each in chosen if each.campaign.id in wanted]
-                output.line(("", gridstat2.summary(counted)))
-            else:
-                _list(chosen, output, dump=dump, as_json=as_json)
-            return 0
-        status = store.campaign(campaign)
-        if status is None:
-            output.error("grid", texts.not_found(campaign))
-            return 1
-        if jdl:
-            output.line(("", texts.pretty_jdl(store.jdl(campaign) or "{}")))
-        elif events:
-            show_events(store.events(campaign), output, as_json=as_json)
-        elif csv:
-            output.line(("", gridstat2.jobs_csv(_jobs(store, campaign), guard=spreadsheet)))
-        elif dump or as_json:
-            _list((status,), output, dump=dump, as_json=as_json)
+        if options.job is not None:
+            return _job(store, options.job, output, options.as_json)
+        if options.campaign is not None:
+            return _stat_of_campaign(store, options.campaign, output, options)
+        chosen = store.campaigns(options.of_user, ended=options.all_campaigns or options.summary is not None)
+        if options.summary is not None:
+            wanted = gridstat2.read_range(options.summary)
+            counted = [(safe(each), _counts(store, each)) for each in chosen if each.campaign.id in wanted]
+            output.line(("", gridstat2.summary(counted)))
         else:
-            _campaign(store, status, output, full)
+            _list(chosen, output, dump=options.dump, as_json=options.as_json)
+    return 0
+
+
+def _stat_of_campaign(store: GridStore, campaign: int, output: Output, options: StatOptions) -> int:
+    status = store.campaign(campaign)
+    if status is None:
+        output.error("grid", texts.not_found(campaign))
+        return 1
+    if options.jdl:
+        output.line(("", texts.pretty_jdl(store.jdl(campaign) or "{}")))
+    elif options.events:
+        show_events(store.events(campaign), output, as_json=options.as_json)
+    elif options.csv:
+        output.line(("", gridstat2.jobs_csv(_jobs(store, campaign), guard=options.spreadsheet)))
+    elif options.dump or options.as_json:
+        _list((status,), output, dump=options.dump, as_json=options.as_json)
+    else:
+        _campaign(store, status, output, options.full)
     return 0
 
 
@@ -429,15 +393,13 @@ def _job(store: GridStore, number: int, output: Output, as_json: bool) -> int:
 KINDS = (("stdout", "standard output"), ("stderr", "standard error"))
 
 
-def show_output(
-    url: str, *, campaign: int | None, job: int | None, kind: str | None, every: bool, as_json: bool
-) -> int:
+def show_output(url: str, options: OutputOptions) -> int:
     """Print the output that the store keeps; return the exit status.
 
     Jobs of a campaign that did not fail are left out, unless `every` asks for them: a campaign on idle resources has
     many jobs that were killed and run again, and they hide those that failed.
     """
-    output = Output()
+    output, campaign, job = Output(), options.campaign, options.job
     with opened(url) as store:
         if campaign is not None and store.campaign(campaign) is None:
             output.error("grid", texts.not_found(campaign))
@@ -446,19 +408,19 @@ def show_output(
         if job is not None and found is None:
             output.error("grid", f"Job {job} not found!")
             return 1
-        again = None if campaign is None or every else _resubmitted(store, campaign)
+        again = None if campaign is None or options.every else _resubmitted(store, campaign)
         any_kept, left_out = False, 0
         for each, kept in store.outputs(campaign, job=job):
             any_kept = True
             if again is not None and (each.id in again or each.kill not in (None, KillReason.USER)):
                 left_out += 1
-            elif as_json:
+            elif options.as_json:
                 output.json(json_of(kept))
-            elif kind is not None and job is not None:
-                _print(output, getattr(kept, kind))
+            elif options.kind is not None and job is not None:
+                _print(output, getattr(kept, options.kind))
             else:
-                _show(output, each, kept, kind)
-        if not any_kept and not as_json:
+                _show(output, each, kept, options.kind)
+        if not any_kept and not options.as_json:
             output.remark("grid", _why_not(found))
         if left_out:
             jobs = "1 job that was killed or runs" if left_out == 1 else f"{left_out} jobs that were killed or run"

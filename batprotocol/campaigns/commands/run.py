@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +18,14 @@ from batprotocol.campaigns.model import GridSettings
 from batprotocol.campaigns.text import hindrance_sentence
 from batprotocol.cli.terminal import Output, ProgressBar, number_of
 from batprotocol.errors import PackageMissing, StoreError, printable
-from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, read_platform, read_workload
 from batprotocol.workloads.commands.texts import read_text
 
 if TYPE_CHECKING:
+    from batprotocol.campaigns.commands.grid import RunOptions, SimulateOptions
     from batprotocol.campaigns.store import GridStore
 
 __all__ = [
     "run",
-    "settings_of",
     "simulate",
 ]
 
@@ -36,22 +35,7 @@ TERMINATED = 143
 """The exit statuses after SIGINT and SIGTERM, as in shells."""
 
 
-def settings_of(given: dict[str, Any]) -> GridSettings:
-    """The settings by the options that were given."""
-    return GridSettings(**{name: value for name, value in given.items() if value is not None})
-
-
-def run(
-    url: str,
-    *,
-    cycle: float,
-    until_done: bool,
-    until_stuck: bool,
-    cycles: int | None,
-    verbose: bool,
-    as_json: bool,
-    **settings: Any,
-) -> int:
+def run(url: str, options: RunOptions) -> int:
     """Run the campaigns; return the exit status."""
     output = Output()
     with opened(url) as store:
@@ -60,22 +44,22 @@ def run(
         from batprotocol.campaigns.loop import run_campaigns
 
         with output.progress(counted="tasks") as bar:
-            news = _News(output, bar, verbose, as_json)
+            news = _News(output, bar, options.verbose, options.as_json)
             try:
                 run_campaigns(
                     store,
-                    settings_of(settings),
-                    cycle_seconds=cycle,
-                    until_idle=until_done,
-                    until_stuck=until_stuck,
-                    cycles=cycles,
+                    GridSettings(**options.settings.given()),
+                    cycle_seconds=options.cycle,
+                    until_idle=options.until_done,
+                    until_stuck=options.until_stuck,
+                    cycles=options.cycles,
                     on_cycle=news.cycle,
                     on_trouble=news.trouble,
                 )
             except (KeyboardInterrupt, SystemExit) as signal:
                 output.remark("grid", "stopped; the jobs on clusters go on, and the next run continues")
                 return INTERRUPTED if isinstance(signal, KeyboardInterrupt) else TERMINATED
-        if not (until_done or until_stuck):
+        if not (options.until_done or options.until_stuck):
             return 0
         for number, failed in news.failures(store):
             why = f"batproto grid events -c {number} and batproto grid output -c {number} show why"
@@ -176,40 +160,24 @@ def _remarks(cycle: Any) -> Iterator[str]:
 # `batproto grid simulate`: campaigns on simulated clusters, and the results.
 
 
-def simulate(
-    url: str,
-    path: str | None,
-    *,
-    campaign: str | None,
-    seconds: float,
-    platform: str | None,
-    workloads: Sequence[str],
-    load: float,
-    length: float,
-    jobs: int,
-    output: str | None,
-    as_json: bool,
-    **settings: Any,
-) -> int:
+def simulate(url: str, options: SimulateOptions) -> int:
     """Simulate, and print the results; the exit status is 1 if a campaign has not ended."""
     try:
         from batprotocol.campaigns.simulation import GridScheduler
         from batprotocol.campaigns.simulation.report import RegulationPoint, regulation_of, report_of
     except ImportError as error:
         raise PackageMissing(f"campaigns need the package {error.name}: {installing('campaigns')}") from None
+    from batprotocol.simulator import Platform, read_platform, read_workload
     from batprotocol.simulator import simulate as run
 
     logging.basicConfig(level=logging.ERROR)
-    if output is not None and find_spec("matplotlib") is None:
+    if options.output is not None and find_spec("matplotlib") is None:
         raise PackageMissing(f"plots need the package matplotlib: {installing('plots')}")
-    printed, given = Output(), settings_of(settings)
-    if campaign is not None:
-        plan, own, size = _planned(url, campaign, given, seconds=seconds, load=load)
-    else:
-        plan, own, size = _inputs(path, given, settings, load=load, length=length, jobs=jobs)
-    hosts = read_platform(platform) if platform is not None else Platform.homogeneous(size)
-    if workloads:
-        own = [read_workload(each, name=f"w{number}") for number, each in enumerate(workloads)]
+    printed = Output()
+    plan, own, size = _inputs(options) if options.campaign is None else _planned(url, options.campaign, options)
+    hosts = read_platform(options.platform) if options.platform is not None else Platform.homogeneous(size)
+    if options.workloads:
+        own = [read_workload(each, name=f"w{number}") for number, each in enumerate(options.workloads)]
     rates: dict[tuple[int, str], float] = {}
     regulation: list[RegulationPoint] = []
     with printed.progress(counted="cycles") as bar:
@@ -221,39 +189,39 @@ def simulate(
         scheduler = GridScheduler(plan, watch)
         run(hosts, own, scheduler)
     report = report_of(scheduler)
-    if as_json:
+    if options.as_json:
         printed.json(json_of(report))
     else:
         printed.line(("", "\n".join(_lines(report))))
-    if output is not None:
+    if options.output is not None:
         from batprotocol.campaigns.simulation.report import write_plots
 
         usage = {name: cluster.usage.points for name, cluster in scheduler.clusters.items()}
-        write_plots(output, report, usage, regulation)
-        path = os.path.join(output, "report.json")
+        write_plots(options.output, report, usage, regulation)
+        path = os.path.join(options.output, "report.json")
         with naming(path), open(path, "wb") as file:
             file.write(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
     return 0 if report.ended is not None else 1
 
 
-def _inputs(
-    path: str | None, given: Any, settings: dict[str, Any], *, load: float, length: float, jobs: int
-) -> tuple[Any, list[Any], int]:
+def _inputs(options: SimulateOptions) -> tuple[Any, list[Any], int]:
     """The plan, the workloads of the clusters, and the number of hosts of a platform for them."""
     from batprotocol.campaigns.simulation.plan import read_plan
     from batprotocol.campaigns.simulation.report import RegulatorCase
+    from batprotocol.simulator import EXAMPLE_PLATFORM, read_platform
 
-    if path is None:
-        case = RegulatorCase(settings=given, length=length, jobs=jobs, load=load)
+    given = options.settings.given()
+    if options.plan is None:
+        settings = GridSettings(**given)
+        case = RegulatorCase(settings=settings, length=options.length, jobs=options.jobs, load=options.load)
         return case.plan(), case.workloads(), case.clusters * case.hosts
-    plan = read_plan(read_text(path))
-    changed = {name: value for name, value in settings.items() if value is not None}
-    plan = msgspec.structs.replace(plan, settings=msgspec.structs.replace(plan.settings, **changed))
+    plan = read_plan(read_text(options.plan))
+    plan = msgspec.structs.replace(plan, settings=msgspec.structs.replace(plan.settings, **given))
     size = sum(wanted for wanted in plan.clusters.values() if isinstance(wanted, int))
     return plan, [], size or len(read_platform(EXAMPLE_PLATFORM).computation_hosts)
 
 
-def _planned(url: str, path: str, settings: Any, *, seconds: float, load: float) -> tuple[Any, list[Any], int]:
+def _planned(url: str, path: str, options: SimulateOptions) -> tuple[Any, list[Any], int]:
     """The same for a campaign on the clusters of the store."""
     from batprotocol.campaigns.managers.types import size_of
     from batprotocol.campaigns.simulation.plan import clusters_in, plan_campaign, read_campaign
@@ -263,7 +231,8 @@ def _planned(url: str, path: str, settings: Any, *, seconds: float, load: float)
         known = {where.name: where for where in store.clusters()}
         wanted = [known[name] for name in clusters_in(jdl) if name in known]
         sizes = {each.name: size_of(each.name, each.batch, each.address, each.resources, store.mark) for each in wanted}
-    plan, own = plan_campaign(jdl, sizes, seconds=seconds, load=load, settings=settings)
+    settings = GridSettings(**options.settings.given())
+    plan, own = plan_campaign(jdl, sizes, seconds=options.seconds, load=options.load, settings=settings)
     return plan, own, sum(sizes.values())
 
 

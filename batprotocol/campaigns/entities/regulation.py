@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.campaigns._values import read_resources
 from batprotocol.campaigns.entities.prediction import initial_ratio
 from batprotocol.campaigns.entities.scheduling import Couple, Limit, draw, is_test
@@ -356,3 +357,6 @@ def taps_after(
     before = set(old)
     now = (after(tap, submitted.get((tap.campaign, tap.cluster), 0), settings.tap) for tap in turned)
     return tuple(tap for tap in now if tap not in before)
+
+
+__getattr__ = old_names(__name__, {"Run": "QueuedRun"})

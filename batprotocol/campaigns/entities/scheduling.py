@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import groupby
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.campaigns._values import read_resources
 from batprotocol.campaigns.model import (
     Campaign,
@@ -417,3 +418,6 @@ def _by_group(jobs: Iterable[GridJob]) -> dict[int, list[GridJob]]:
         if job.group is not None:
             found.setdefault(job.group, []).append(job)
     return found
+
+
+__getattr__ = old_names(__name__, {"Share": "ClusterShare"})

@@ -9,7 +9,6 @@ of recording, in nanoseconds since 1970.
 The journal is an MCAP without chunks. This module packs its messages without the package `mcap`, which is slower,
 because the simulator waits meanwhile. The package packs all other records. At the end of the run, a file with
 compressed chunks and an index replaces the journal.
-It must not know what messages hold except for their times.
 """
 
 from __future__ import annotations
@@ -24,10 +23,8 @@ from time import time_ns
 from typing import Final, NamedTuple
 
 from batprotocol._util.requirements import installing
-from batprotocol.edc.recording.journal import Journal
-from batprotocol.edc.recording.moments import moment_of
-from batprotocol.edc.recording.names import MCAP_MAGIC, Names
-from batprotocol.edc.recording.packing import replace
+from batprotocol.edc.recording.archives import Journal, replace
+from batprotocol.edc.recording.names import MCAP_MAGIC, Names, moment_of
 from batprotocol.errors import PackageMissing
 from batprotocol.model import Direction
 from batprotocol.wire import detect

@@ -1,22 +1,75 @@
-"""The public class of the package: records a conversation in the format that its path selects."""
+"""Records a conversation in the format that its path selects, with the metadata of the run."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import logging
 import os
+import platform
+import shlex
+import sys
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from types import TracebackType
 from typing import Final, Protocol, TypeVar
 
-from batprotocol.edc.recording.journal import Journal
-from batprotocol.edc.recording.names import MCAP, Names
-from batprotocol.edc.recording.packing import Packer, Sink
-from batprotocol.edc.recording.tar import UNFINISHED, Archive, Compressed, Folder
+from batprotocol.edc.recording.archives import ArchiveRecording, Compressed, FolderRecording, Journal, Packer, Sink
+from batprotocol.edc.recording.names import MCAP, UNFINISHED, Names
 from batprotocol.model import Direction
 
-__all__ = ["Recorder"]
+__all__ = [
+    "Recorder",
+    "facts",
+    "fingerprint",
+]
+
+
+# The metadata of a run: versions, arguments and input files
+
+
+_PIECE = 2**20
+
+
+def facts(**more: object) -> dict[str, str]:
+    """The metadata of a run: the versions of this library and of Python, the arguments of the program, and more.
+
+    Args:
+        more: further metadata, by name. Values that are None are left out.
+
+    >>> facts(endpoint="tcp://*:28000")["endpoint"]
+    'tcp://*:28000'
+    """
+    from importlib import metadata  # it takes its time
+
+    try:
+        version = metadata.version("batprotocol")
+    except metadata.PackageNotFoundError:
+        version = "(not installed)"
+    found = {
+        "batprotocol": version,
+        "python": platform.python_version(),
+        "arguments": shlex.join(sys.argv),
+        **{name: value for name, value in more.items() if value is not None},
+    }
+    return {name: str(value).encode("utf-8", "backslashreplace").decode() for name, value in found.items()}
+
+
+def fingerprint(path: str | os.PathLike[str]) -> str:
+    """The path and the hash of a file: `workload.json sha256:...`. Only the path if the file cannot be read again.
+
+    Args:
+        path: the file.
+    """
+    name = os.fspath(path)
+    if not os.path.isfile(name):
+        return name
+    found = hashlib.sha256()
+    with open(name, "rb") as file:
+        while piece := file.read(_PIECE):
+            found.update(piece)
+    return f"{name} sha256:{found.hexdigest()}"
+
 
 logger = logging.getLogger("batprotocol.edc.recording")
 
@@ -143,8 +196,8 @@ def _prepared(path: str) -> tuple[str, Sink | None, type[_Shape]]:
             from batprotocol.edc.recording import mcap
 
             return path, mcap.Chunked(), mcap.Mcap
-        return path, Compressed() if path.endswith(COMPRESSED) else None, Archive
+        return path, Compressed() if path.endswith(COMPRESSED) else None, ArchiveRecording
     os.makedirs(path, exist_ok=True)
     if any(name == UNFINISHED or name.endswith((".bin", ".json", ".fb")) for name in os.listdir(path)):
         raise FileExistsError(errno.EEXIST, "the folder already holds messages: choose another one", path)
-    return os.path.join(path, UNFINISHED), Folder(path), Archive
+    return os.path.join(path, UNFINISHED), FolderRecording(path), ArchiveRecording

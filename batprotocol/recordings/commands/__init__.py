@@ -1,5 +1,5 @@
-"""`batproto at`, `stats`, `replay`, `diff`, `timeline`, `tap` and `export`: record runs and inspect them.
+"""Commands that record runs and inspect them: `at`, `diff`, `export`, `replay`, `stats`, `tap`, `timeline`.
 
-`command` defines their parameters. The module of the same name implements each command, and `known` prints the state at
-a moment for all of them. `batprotocol.recordings` reads and compares the runs.
+`command` defines their parameters, and `named_runs` opens the runs that users name. `state`, `difference`, `drawing`
+and `live` do the work, with what `batprotocol.recordings` reads and compares.
 """

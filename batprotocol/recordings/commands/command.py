@@ -64,7 +64,7 @@ def at(run: str, time: float, as_json: bool, full: bool) -> None:
       batproto at --json run.tar.xz inf | jq '.queue | length'
     """
     from batprotocol.cli.terminal import Output
-    from batprotocol.recordings.commands import at as work
+    from batprotocol.recordings.commands import state as work
 
     work.at(run, time, Output(), as_json=as_json, full=full)
 
@@ -89,7 +89,7 @@ def stats(run: str, as_json: bool) -> None:
       batproto stats --json "study.runs?scheduler=easy&seed=3" | jq .jobs.waiting
     """
     from batprotocol.cli.terminal import Output
-    from batprotocol.recordings.commands import stats as work
+    from batprotocol.recordings.commands import difference as work
 
     work.stats(run, Output(), as_json=as_json)
 
@@ -143,7 +143,7 @@ def diff(
       batproto diff recorded/backfill/01.json.xz
     """
     from batprotocol.cli.terminal import Output
-    from batprotocol.recordings.commands import diff as work
+    from batprotocol.recordings.commands import difference as work
 
     context.exit(work.diff(one, other, Output(), tolerance=tolerance, jobs=jobs, quiet=quiet, full=full, why=why))
 
@@ -200,8 +200,8 @@ def replay(
       batproto replay --edc tcp://127.0.0.1:28000 run.tar.xz
     """
     from batprotocol.cli.terminal import Output
-    from batprotocol.recordings.commands import replay as work
-    from batprotocol.recordings.meaning import TOLERANCE
+    from batprotocol.recordings.canonical import TOLERANCE
+    from batprotocol.recordings.commands import live as work
 
     if not command and edc is None and library is None:
         raise click.UsageError("expected FILE:CLASS, POLICY, -- COMMAND, --edc or --library", context)
@@ -303,8 +303,8 @@ def timeline(context: click.Context, /, sources: tuple[str, ...], **options: Any
       batproto timeline results -o run.pdf --colour state
       batproto timeline results -o run.html --carbon "gb.csv?begin=2020-05-01" --cap 8kW
     """
-    from batprotocol.recordings.commands import timeline as work
-    from batprotocol.recordings.timeline.pages import MOST_RUNS
+    from batprotocol.recordings.commands import drawing as work
+    from batprotocol.recordings.timeline.timelines import MOST_RUNS
 
     if len(sources) > MOST_RUNS:
         raise click.UsageError(f"a timeline shows at most {MOST_RUNS} runs, got {len(sources)}", context)
@@ -363,7 +363,7 @@ def tap(
       batproto tap --batsim 'tcp://*:28000' --edc ipc:///tmp/edc.sock -o run.mcap --follow -e JobCompleted
     """
     from batprotocol.cli.terminal import Output
-    from batprotocol.recordings.commands import tap as work
+    from batprotocol.recordings.commands import live as work
     from batprotocol.wire.commands.dump import Selection, Shown
 
     if not follow and (shape or events or jobs or full):
@@ -415,8 +415,8 @@ def export(context: click.Context, run: str, target: str | None, rows: Any, to: 
       batproto export run.tar.xz | head
     """
     from batprotocol.errors import InputError
-    from batprotocol.recordings.commands import export as work
-    from batprotocol.recordings.exporting.formats import TABLES, format_of, writer_of
+    from batprotocol.recordings.commands import drawing as work
+    from batprotocol.recordings.exports import TABLES, format_of, writer_of
 
     if target is None and to is not None and not to.endswith("-csv"):
         raise click.UsageError(f"{to} cannot go to standard output: name a file with --output", context)

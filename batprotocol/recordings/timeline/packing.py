@@ -1,7 +1,7 @@
 """Encode a run as bytes, which its page unpacks: a header as JSON, and columns of numbers.
 
 A column begins with the first bytes of all its numbers; the second bytes follow, and so on. Neighbouring numbers begin
-alike, so the column deflates to half the size. `page/data.js` unpacks it. This module must not know what a page is.
+alike, so the column deflates to half the size. `page/data.js` unpacks it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,19 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.model import FinalJobState
-from batprotocol.recordings.timeline.messages import BLOCK, Messages, deflated
-from batprotocol.recordings.timeline.usage import free_hosts, waiting_jobs
-from batprotocol.recordings.timeline.values import OFF_DUTY, OffDuty, Series, TimelineData, TimelineJob, or_nan
+from batprotocol.recordings.timeline.values import (
+    BLOCK,
+    OFF_DUTY,
+    Messages,
+    OffDuty,
+    Series,
+    TimelineData,
+    TimelineJob,
+    deflated,
+    free_hosts,
+    or_nan,
+    waiting_jobs,
+)
 
 __all__ = [
     "all_series",

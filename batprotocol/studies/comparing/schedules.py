@@ -18,10 +18,10 @@ from batprotocol.errors import InputError
 from batprotocol.model import Direction, FinalJobState, Message, SimulationBeginsEvent
 from batprotocol.recordings import Capture
 from batprotocol.recordings.entries import Entry
-from batprotocol.recordings.jobs import CapturedJob, host_count, jobs_of
-from batprotocol.recordings.kinds import JOBS, jobs_file
+from batprotocol.recordings.sources import JOBS, jobs_file
+from batprotocol.recordings.statistics import CapturedJob, host_count, jobs_of
 from batprotocol.recordings.timeline import TimelineJob
-from batprotocol.recordings.timeline.tables import read_table
+from batprotocol.recordings.timeline.sources import read_table
 from batprotocol.results.files import COLUMNS, parse_jobs
 from batprotocol.results.reports import KnownPower, failures_beside, power_beside
 from batprotocol.simulator import TAU, Electricity, JobRow, Metrics, OwnMetric, TimedHostEvent, measured, read_jobs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from batprotocol.cli.parameters import SchemaFile
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction
-from batprotocol.recordings.names import SIDES, Place
+from batprotocol.recordings.names import SIDES, MessagePlace
 from batprotocol.wire import decode, decode_binary, detect, frames, json, text_in
 from batprotocol.wire.commands.protocols import Reading, Spoken
 
@@ -30,7 +30,7 @@ _KINDS = {**_FORMATS, "init": "init frame", "hello": "hello frame", "none": "no 
 _DIRECTIONS = {"init": "b2e", "hello": "e2b"}
 
 
-def _read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+def _read(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
     try:
         _refuse_out_of_place(kind, place)
         reading = _READERS[kind](data, strict)
@@ -51,7 +51,7 @@ _LARGEST: Final = 2**18
 """Larger messages are not compared with other schemas, which takes as long as reading them ten times."""
 
 
-def _other_age(kind: str, data: bytes, place: Place) -> str:
+def _other_age(kind: str, data: bytes, place: MessagePlace) -> str:
     """The other schemas that a message fits if it does not fit the current one, or ""."""
     if kind == "init" or len(data) > _LARGEST:
         return ""
@@ -61,7 +61,7 @@ def _other_age(kind: str, data: bytes, place: Place) -> str:
     return other_ages(data[4:] if kind == "hello" else data, direction)
 
 
-def _refuse_out_of_place(kind: str, place: Place) -> None:
+def _refuse_out_of_place(kind: str, place: MessagePlace) -> None:
     """Refuse a frame that belongs to another message: Batsim crashes on it."""
     if kind == "init" and (place.direction == "e2b" or place.number):
         raise DecodeError(f"begins with its size, as message 0 does, but its name says that it is {place}", "", 0)
@@ -69,7 +69,7 @@ def _refuse_out_of_place(kind: str, place: Place) -> None:
         raise DecodeError(f"begins with flags, as message 1 does, but its name says that it is {place}", "", 0)
 
 
-def _doubt(kind: str, data: bytes, place: Place) -> str:
+def _doubt(kind: str, data: bytes, place: MessagePlace) -> str:
     """Why a readable message may be something else than it looks like, or ""."""
     if kind == "init" and place.number is None:
         try:
@@ -139,7 +139,7 @@ def size_prefixed(spoken: Spoken) -> Spoken:
         spoken: the protocol of the messages behind their sizes, which are binary.
     """
 
-    def read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+    def read(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
         try:
             body = frames.behind_size(data)
         except DecodeError as fault:
@@ -191,7 +191,7 @@ def by_schema(schema: SchemaFile) -> Spoken:
     codec = Codec(schema.read())
     is_batsim = {"now", "events"} <= {field.name for field in codec.schema.tables[codec.schema.root].fields}
 
-    def read(data: bytes, kind: str, strict: bool, place: Place) -> Reading:
+    def read(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
         flags, format, body = None, kind, data
         if kind == "init":
             try:

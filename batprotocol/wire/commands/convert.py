@@ -82,7 +82,7 @@ def _tell_rounded(name: str, reading: Reading) -> None:
 def _copy(source: str, target: str) -> None:
     """Write a whole recording in another container."""
     from batprotocol.recordings import Capture
-    from batprotocol.recordings.copying import copy
+    from batprotocol.recordings.copies import copy
 
     output = Output()
     with Capture(source) as run, output.progress():

@@ -18,7 +18,7 @@ from batprotocol._util.rules import Catalogue, Violation
 from batprotocol.cli.families import manifests
 from batprotocol.errors import DecodeError
 from batprotocol.model import Message
-from batprotocol.recordings.names import Place
+from batprotocol.recordings.names import MessagePlace
 from batprotocol.wire.tree import Tree, from_message
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Spoken(NamedTuple):
 
     name: str
     detect: Callable[[bytes], str | None]
-    read: Callable[[bytes, str, bool, Place], Reading]
+    read: Callable[[bytes, str, bool, MessagePlace], Reading]
     title: Callable[[Reading], tuple[str, str]]
     catalogue: Callable[[], Catalogue]
     judge: Callable[[str], Judge]
@@ -195,7 +195,7 @@ _HEAD: Final = 4096
 """How many bytes are compared with the patterns of protocols."""
 
 
-def read(data: bytes, *, strict: bool, place: Place | None = None, spoken: Spoken | None = None) -> Reading:
+def read(data: bytes, *, strict: bool, place: MessagePlace | None = None, spoken: Spoken | None = None) -> Reading:
     """Read a message or a handshake frame. It never raises an exception because of the bytes.
 
     Args:
@@ -205,7 +205,7 @@ def read(data: bytes, *, strict: bool, place: Place | None = None, spoken: Spoke
         spoken: the protocol to read it by. By default, the bytes decide.
     """
     protocol, kind = protocol_of(data) if spoken is None else (spoken, spoken.detect(data) or "binary")
-    return protocol.read(data, kind, strict, place or Place())
+    return protocol.read(data, kind, strict, place or MessagePlace())
 
 
 def catalogues() -> Mapping[str, Catalogue]:

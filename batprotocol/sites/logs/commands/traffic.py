@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from batprotocol.cli.terminal import Output, Piece, number_of, numbers_of, printable
-from batprotocol.recordings.traffic import Conversation, Side, Traffic, record
+from batprotocol.recordings.traffic import CapturedConversation, Side, Traffic, record
 
 __all__ = ["show"]
 
@@ -82,7 +82,7 @@ def _as_json(traffic: Traffic) -> dict[str, Any]:
     }
 
 
-def _conversation_json(found: Conversation) -> dict[str, Any]:
+def _conversation_json(found: CapturedConversation) -> dict[str, Any]:
     return {
         "batsim": str(found.batsim.end),
         "edc": str(found.edc.end),
