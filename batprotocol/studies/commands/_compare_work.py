@@ -11,7 +11,7 @@ from batprotocol.recordings.commands.named_runs import named, remark_on, toleran
 from batprotocol.results.catalogue import OF_RUNS
 from batprotocol.simulator import OwnMetric, metric_named
 from batprotocol.studies.comparing import compare
-from batprotocol.workloads.commands.electricity import read_electricity
+from batprotocol.workloads.commands.inputs import read_electricity
 
 _ALL = "all"
 
