@@ -57,6 +57,7 @@ MOVED: Final = {
     "mcp.server": "cli.mcp_server.server",
     "outages": "workloads.host_events",
     "policies.orders.fair_share": "policies.fair_share",
+    "policies.places": "policies.allocations",
     "power": "workloads.electricity",
     "recording": "edc.recording",
     "reflection": "wire.reflection",

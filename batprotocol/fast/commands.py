@@ -32,7 +32,7 @@ from batprotocol.fast.topics import MESSAGES, QOS, RESULTS, ROUTES, Topic
 from batprotocol.fast.values import FastMessage
 from batprotocol.recordings.names import MessagePlace
 from batprotocol.schemas.commands.definitions import FieldText, meanings, title
-from batprotocol.wire.commands.protocols import Reading, Spoken
+from batprotocol.wire.commands.protocols import Reading, MessageProtocol
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue
@@ -701,7 +701,7 @@ class _Judge:
         return self._conversation.finish()
 
 
-FAST: Final = Spoken("FaST", _detect, _read_message, _title, _catalogue, _Judge, _write)
+FAST: Final = MessageProtocol("FaST", _detect, _read_message, _title, _catalogue, _Judge, _write)
 """YAML over MQTT."""
 
 
