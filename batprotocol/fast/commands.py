@@ -32,7 +32,7 @@ from batprotocol.fast.topics import MESSAGES, QOS, RESULTS, ROUTES, Topic
 from batprotocol.fast.values import FastMessage
 from batprotocol.recordings.names import MessagePlace
 from batprotocol.schemas.commands.definitions import FieldText, meanings, title
-from batprotocol.wire.commands.protocols import Reading, MessageProtocol
+from batprotocol.wire.commands.protocols import MessageProtocol, Reading
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue

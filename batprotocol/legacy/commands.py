@@ -32,7 +32,7 @@ from batprotocol.legacy.wire import is_text, text_version
 from batprotocol.model import Direction, Message
 from batprotocol.recordings.names import MessagePlace
 from batprotocol.schemas.commands.definitions import FieldText, meanings, title
-from batprotocol.wire.commands.protocols import Reading, MessageProtocol
+from batprotocol.wire.commands.protocols import MessageProtocol, Reading
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue
