@@ -120,12 +120,12 @@ LONG = (
     "studies/test_on_slurm.py",
     "studies/test_study_command.py",
     "studies/test_watts_plot.py",
+    "studies/test_whatif_answers.py",
+    "studies/test_whatif_backlogs.py",
+    "studies/test_whatif_page.py",
     "studies/test_with_batsim.py",
     "tables/test_read_back.py",
     "testing/test_strategies.py",
-    "whatif/test_answers.py",
-    "whatif/test_backlogs.py",
-    "whatif/test_page.py",
     "wire/test_bombs.py",
 )
 """The files that take longest: they compile with sanitizers, search for rare values, or start many programs."""
