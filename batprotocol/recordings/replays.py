@@ -21,6 +21,7 @@ from batprotocol.recordings.canonical import TOLERANCE, CanonicalForms, Canonica
 from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.states import RunState, messages_in, state_at
 from batprotocol.wire import frames
+from batprotocol.workloads.requests import asks_for_a_part
 
 __all__ = ["Asked", "Played", "Together", "replay"]
 
@@ -51,7 +52,7 @@ class Together:
 
     def __init__(self, scheduler: _Player) -> None:
         self._scheduler = scheduler
-        self._conversation = Conversation()
+        self._conversation = Conversation(asks_for_a_part=asks_for_a_part)
 
     def hello(self, text: str) -> Message:
         """The hello of the scheduler."""

@@ -21,6 +21,7 @@ from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.statistics import canonical_hosts
 from batprotocol.wire.tree import from_message
+from batprotocol.workloads.requests import asks_for_a_part
 
 __all__ = [
     "PendingCall",
@@ -220,7 +221,7 @@ class StateFollower:
     """
 
     def __init__(self) -> None:
-        self.conversation = Conversation()
+        self.conversation = Conversation(asks_for_a_part=asks_for_a_part)
         self.lost_at: int | None = None
         self._submitted: dict[str, float] = {}
         self._started: dict[str, float] = {}

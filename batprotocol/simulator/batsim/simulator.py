@@ -18,6 +18,7 @@ from batprotocol.simulator.copies import copied
 from batprotocol.simulator.machine.machine import SimulatedMachine
 from batprotocol.simulator.machine.queue import EventQueue
 from batprotocol.workloads import ExternalEventList, Platform, Workload
+from batprotocol.workloads.requests import asks_for_a_part
 from batprotocol.workloads.workload_files import TraceReader, read_traces
 
 __all__ = [
@@ -125,7 +126,7 @@ class Simulator:
             if missing is not None:
                 raise InputError(f"to measure energy, give host {missing} wattages", f"host {missing}")
         self.init = init
-        self.conversation = Conversation(rules, without=_KNOWS_BETTER)
+        self.conversation = Conversation(rules, without=_KNOWS_BETTER, asks_for_a_part=asks_for_a_part)
         self.conversation.begin(init)
         self._workloads = tuple(workload.named(f"w{number}") for number, workload in enumerate(workloads))
         self._event_lists = tuple(each.named(f"ee{number}") for number, each in enumerate(external_events))

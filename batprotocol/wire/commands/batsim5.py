@@ -163,8 +163,9 @@ def _catalogue() -> Catalogue:
 
 def _judge(rules: str) -> Conversation:
     from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
+    from batprotocol.workloads.requests import asks_for_a_part
 
-    return Conversation(rules or DEFAULT_RULE_SET)
+    return Conversation(rules or DEFAULT_RULE_SET, asks_for_a_part=asks_for_a_part)
 
 
 def _adviser(seconds: float) -> Adviser:
