@@ -1,4 +1,4 @@
-"""Allocations: which hosts a job gets."""
+"""Allocations: which hosts a job gets, by the numbers of free hosts, or by the amounts that are free on each."""
 
 from __future__ import annotations
 

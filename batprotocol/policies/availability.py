@@ -1,8 +1,10 @@
-"""The resources of each host: how much there is, and how much is free now.
+"""Availability, now and later: the notions that all planners share.
 
 An amount is a tuple of whole numbers, one for each dimension: the host itself (a job that shares it takes one part,
-other jobs take all parts), cores, memory, and for generic resources the total of each kind, then each type. This module
-must not know jobs.
+other jobs take all parts), cores, memory, and for generic resources the total of each kind, then each type. A `Pool`
+has the amounts that are free now. `Profile` has the number of hosts that will be free, which suffices where jobs have
+their hosts for themselves, and `HostTimeline` the amounts of each host. `Steps`, a value over time, is kept of each
+host by the timeline, and of watts by the budget of a site.
 """
 
 from __future__ import annotations
@@ -15,13 +17,12 @@ from contextlib import suppress
 from heapq import heappop, heappush
 from itertools import islice
 from operator import add, le, sub
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
-from batprotocol.workloads.host_events import Window
-from batprotocol.workloads.host_events.events import UserId
 from batprotocol.workloads.requests.notation import GPU
 from batprotocol.workloads.requests.offers import Needs, Offer
 
+Value = TypeVar("Value")
 Amount: TypeAlias = "tuple[int, ...]"
 """An amount of a host in each dimension: all of it, a free one, or one that a job takes."""
 
@@ -52,7 +53,7 @@ class Pool:
         offers: the hosts.
 
     Attributes:
-        hosts: the numbers of the hosts. There can be other numbers for the same hosts, see `lanes`.
+        hosts: the numbers of the hosts. There can be other numbers for the same hosts, see `Promises`.
         capacity: what there is on each host, by its number.
         free: what is free on each host now.
         whole: all of a host, and nothing of it in particular: what a job takes that has its hosts for itself. It is
@@ -140,16 +141,16 @@ class Pool:
 # Which kinds of jobs an amount suffices for: all of them at once, as the bits of a number.
 
 
-class Sieve:
+class KindFilter:
     """Wanted amounts, each with a bit.
 
     Attributes:
         count: how many there are.
 
-    >>> sieve = Sieve()
-    >>> sieve.add((1, 4)), sieve.add((1, 2))
+    >>> kind_filter = KindFilter()
+    >>> kind_filter.add((1, 4)), kind_filter.add((1, 2))
     (1, 2)
-    >>> sieve.passing((1, 3)), sieve.passing((1, 8)), sieve.passing((0, 8))
+    >>> kind_filter.passing((1, 3)), kind_filter.passing((1, 8)), kind_filter.passing((0, 8))
     (2, 3, 0)
     """
 
@@ -182,125 +183,6 @@ class Sieve:
         return passing
 
 
-# Reservations as hosts of their own: the hosts of each have other numbers there, and a future of their own.
-
-
-class Lane:
-    """A reservation: the windows with the same hosts, name, users and accounts.
-
-    Args:
-        window: one of them.
-        number: its number, > 0: no other lane has it at the same time.
-        step: the distance between the numbers that a host has in two lanes.
-
-    Attributes:
-        place: a text that no partition and no other lane has.
-        hosts: the hosts, by their own numbers.
-        members: the same, by their numbers in this lane.
-        windows: the windows that are known and not over, in the order of their begins.
-    """
-
-    __slots__ = ("_offset", "hosts", "members", "number", "place", "sample", "windows")
-
-    def __init__(self, window: Window, number: int, step: int) -> None:
-        self.sample, self.number, self._offset = window, number, number * step
-        self.place = f"\0{number}"
-        self.hosts = frozenset(window.hosts)
-        self.members = self.numbered(self.hosts)
-        self.windows: list[Window] = []
-
-    @property
-    def name(self) -> str:
-        """The name of the reservation, or ""."""
-        return self.sample.name
-
-    @property
-    def whose(self) -> str:
-        """The users and accounts whose jobs may run in it, for people."""
-        users, accounts = self.sample.users, self.sample.accounts
-        named = [f"users {', '.join(map(str, users))}"] if users else []
-        return " and ".join([*named, *([f"accounts {', '.join(accounts)}"] if accounts else [])])
-
-    def rest(self, now: float) -> float:
-        """How many seconds the window lasts from now on, or the next one, if none has begun.
-
-        A window that begins when another one ends goes on with it.
-        """
-        begin, end = max(self.windows[0].begin, now), self.windows[0].end
-        for window in self.windows[1:]:
-            if window.begin > end:
-                break
-            end = window.end
-        return end - begin
-
-    def is_open(self, now: float) -> bool:
-        """Whether a window has begun."""
-        return bool(self.windows) and self.windows[0].begin <= now
-
-    def allows(self, user: UserId | None, account: str | None) -> bool:
-        """Whether a job of this user and account may run in it."""
-        return self.sample.allows(user, account)
-
-    def numbered(self, hosts: Iterable[int]) -> frozenset[int]:
-        """The numbers of hosts in this lane."""
-        return frozenset(host + self._offset for host in hosts)
-
-    def own(self, hosts: Iterable[int]) -> list[int]:
-        """The own numbers of hosts that have numbers of this lane."""
-        return [host - self._offset for host in hosts]
-
-
-class Lanes:
-    """The lanes of the windows that are known.
-
-    Args:
-        hosts: all hosts.
-    """
-
-    def __init__(self, hosts: Iterable[int]) -> None:
-        self._step = max(hosts, default=0) + 2  # so that no hosts of two lanes are neighbours
-        self._lanes: dict[tuple[object, ...], Lane] = {}
-        self._numbers: dict[str, list[int]] = {}  # those that lanes with these hosts had: jobs are of known kinds there
-        self._last = 0
-        self._others: dict[int, list[int]] = {}
-
-    def __iter__(self) -> Iterator[Lane]:
-        return iter(self._lanes.values())
-
-    def of(self, window: Window) -> tuple[Lane, bool]:
-        """The lane of a window, and whether it is new."""
-        key = window.hosts.text, window.name, window.users, window.accounts
-        lane = self._lanes.get(key)
-        if lane is not None:
-            return lane, False
-        numbers = self._numbers.get(window.hosts.text)
-        if not numbers:
-            self._last += 1
-        lane = self._lanes[key] = Lane(window, numbers.pop() if numbers else self._last, self._step)
-        for host, number in zip(sorted(lane.hosts), sorted(lane.members), strict=True):
-            self._others.setdefault(host, []).append(number)
-        return lane, True
-
-    def close(self, lane: Lane) -> None:
-        """The windows of a lane are over."""
-        window = lane.sample
-        del self._lanes[window.hosts.text, window.name, window.users, window.accounts]
-        self._numbers.setdefault(window.hosts.text, []).append(lane.number)
-        for host, number in zip(sorted(lane.hosts), sorted(lane.members), strict=True):
-            self._others[host].remove(number)
-            if not self._others[host]:
-                del self._others[host]
-
-    def own(self, number: int) -> int:
-        """The own number of a host, by any number that it has."""
-        return number % self._step
-
-    def everywhere(self, hosts: Iterable[int]) -> Iterable[int]:
-        """All numbers that hosts have: their own, and those in lanes."""
-        others = self._others
-        return [each for host in hosts for each in (host, *others.get(host, ()))] if others else hosts
-
-
 # The availability profile, in which reservations are made: the expected number of free hosts over time.
 
 
@@ -308,7 +190,7 @@ _LARGEST: Final = 128
 """The maximum number of times in a block. A larger block is split into two."""
 
 
-class _Block:
+class _ProfileBlock:
     """The number of free hosts from each of some times on: `free[i] + added`."""
 
     __slots__ = ("added", "free", "highest", "lowest", "times")
@@ -353,7 +235,9 @@ class PythonProfile:
                 times.append(end)
                 numbers.append(free)
         half = _LARGEST // 2
-        self._blocks = [_Block(times[at : at + half], numbers[at : at + half], 0) for at in range(0, len(times), half)]
+        self._blocks = [
+            _ProfileBlock(times[at : at + half], numbers[at : at + half], 0) for at in range(0, len(times), half)
+        ]
         self._firsts = [block.times[0] for block in self._blocks]
 
     def __iter__(self) -> Iterator[tuple[float, int]]:
@@ -409,8 +293,8 @@ class PythonProfile:
         block.free.insert(at, block.free[at - 1])
         if len(block.times) > _LARGEST:
             half = _LARGEST // 2
-            rest = _Block(block.times[half:], block.free[half:], block.added)
-            self._blocks[number] = _Block(block.times[:half], block.free[:half], block.added)
+            rest = _ProfileBlock(block.times[half:], block.free[half:], block.added)
+            self._blocks[number] = _ProfileBlock(block.times[:half], block.free[:half], block.added)
             self._blocks.insert(number + 1, rest)
             self._firsts.insert(number + 1, rest.times[0])
 
@@ -428,7 +312,7 @@ class PythonProfile:
             del self._blocks[number], self._firsts[number]
             return
         del block.times[at], block.free[at]
-        self._blocks[number] = _Block(block.times, block.free, block.added)
+        self._blocks[number] = _ProfileBlock(block.times, block.free, block.added)
         self._firsts[number] = block.times[0]
 
     def earliest(self, size: int, seconds: float, before: float = math.inf) -> float:
@@ -498,6 +382,67 @@ if not TYPE_CHECKING:
 # The future of each host: the amounts that will be free, given the expected ends of jobs, and reservations.
 
 
+class Steps(Generic[Value]):
+    """A value over time, which changes in steps: amounts that are free, or watts that are drawn.
+
+    Args:
+        time: the first time, which stands for all before it.
+        value: the value from then on.
+
+    Attributes:
+        times: the times from which on the value is another one, in order.
+        values: the value from each of them on.
+    """
+
+    __slots__ = ("times", "values")
+
+    def __init__(self, time: float, value: Value) -> None:
+        self.times, self.values = [time], [value]
+
+    def copy(self) -> Steps[Value]:
+        """The same steps, which change alone."""
+        copy = Steps(self.times[0], self.values[0])
+        copy.times, copy.values = self.times.copy(), self.values.copy()
+        return copy
+
+    def change(self, begin: float, end: float, by: Value, plus: Callable[[Value, Value], Value]) -> None:
+        """Add to the value between two times, the second of which is later than the first time and than the other."""
+        times, values = self.times, self.values
+        first = self._cut(begin)
+        last = self._cut(end) if end < math.inf else len(times)
+        for place in range(first, last):
+            values[place] = plus(values[place], by)
+        for place in (last, first):
+            if 0 < place < len(times) and values[place] == values[place - 1]:
+                del times[place], values[place]
+
+    def _cut(self, time: float) -> int:
+        """The place of a time, which is added if it is not there."""
+        times = self.times
+        if time <= times[0]:
+            return 0
+        place = bisect_left(times, time)
+        if place == len(times) or times[place] != time:
+            times.insert(place, time)
+            self.values.insert(place, self.values[place - 1])
+        return place
+
+    def within(self, begin: float, end: float) -> Iterator[tuple[float, float, Value]]:
+        """The steps between two times: the begin and the end of each, and its value."""
+        times, values = self.times, self.values
+        place = max(bisect_right(times, begin) - 1, 0)
+        while begin < end:
+            after = times[place + 1] if place + 1 < len(times) else math.inf
+            yield begin, min(after, end), values[place]
+            begin, place = after, place + 1
+
+    def forget(self, now: float) -> None:
+        """The past of a time does not matter any more."""
+        place = bisect_right(self.times, now) - 1
+        if place > 0:
+            del self.times[1 : place + 1], self.values[:place]
+
+
 Change = tuple[tuple[int, ...], float, float, bool]
 """Hosts, from when to when something was changed on them, and whether it was given back."""
 
@@ -507,7 +452,7 @@ Found = tuple[float, list[int]]
 """A time, and the hosts that have enough free from then on for long enough."""
 
 
-class Timeline:
+class HostTimeline:
     """The future of all hosts.
 
     Args:
@@ -522,8 +467,7 @@ class Timeline:
     def __init__(self, capacity: Mapping[int, Amount], now: float = 0.0) -> None:
         self.changes = 0
         self._log: deque[Change | None] = deque(maxlen=_LOGGED)
-        self._times: dict[int, list[float]] = {}
-        self._free: dict[int, list[Amount]] = {}
+        self._steps: dict[int, Steps[Amount]] = {}
         self.restart(capacity, now)
 
     def restart(self, capacity: Mapping[int, Amount], now: float) -> None:
@@ -534,15 +478,14 @@ class Timeline:
             now: the first time, in seconds.
         """
         self._now = now
-        self._times = {host: [now] for host in capacity}
-        self._free = {host: [amount] for host, amount in capacity.items()}
+        self._steps = {host: Steps(now, amount) for host, amount in capacity.items()}
         self._until: dict[int, dict[Amount, float]] = {host: {} for host in capacity}  # known answers of `until`
         self.notes: dict[int, tuple[float, list[tuple[float, int]]]] = {}
         self._log.clear()
         self.changes += 1
         self._changed = dict.fromkeys(capacity, self.changes)
 
-    def restart_as(self, other: Timeline, now: float) -> None:
+    def restart_as(self, other: HostTimeline, now: float) -> None:
         """Forget all that was taken but what is taken in another timeline of the same hosts.
 
         Args:
@@ -551,7 +494,7 @@ class Timeline:
         """
         other.advance(now)
         self.restart({}, now)
-        for host in other._times:
+        for host in other._steps:
             self.open(host, *other._following(host, now))
 
     def open(self, host: int, times: list[float], free: list[Amount]) -> None:
@@ -562,13 +505,14 @@ class Timeline:
             times: the times from which on another amount is free on it.
             free: these amounts.
         """
-        self._times[host], self._free[host], self._until[host] = times, free, {}
+        steps = self._steps[host] = Steps(times[0], free[0])
+        steps.times, steps.values, self._until[host] = times, free, {}
         self._changed[host] = self.changes
 
     def close(self, hosts: Iterable[int]) -> None:
         """These hosts are not there any more."""
         for host in hosts:
-            del self._times[host], self._free[host], self._until[host], self._changed[host]
+            del self._steps[host], self._until[host], self._changed[host]
             self.notes.pop(host, None)
 
     def take(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
@@ -583,15 +527,13 @@ class Timeline:
         """The past of a time does not matter any more. On each host, it is forgotten when something changes there."""
         self._now = now
 
-    def _forget(self, host: int) -> tuple[list[float], list[Amount]]:
+    def _forget(self, host: int) -> Steps[Amount]:
         """The future of a host, without what was before the time of `advance`."""
-        times, free, now = self._times[host], self._free[host], self._now
-        if times[0] < now:
-            place = bisect_right(times, now) - 1
-            if place > 0:
-                del times[:place], free[:place]
-            times[0] = now
-        return times, free
+        steps, now = self._steps[host], self._now
+        if steps.times[0] < now:
+            steps.forget(now)
+            steps.times[0] = now
+        return steps
 
     def _change(self, hosts: Iterable[int], begin: float, end: float, by: Amount, is_more: bool) -> None:
         if end <= begin:
@@ -600,35 +542,17 @@ class Timeline:
         self.changes += 1
         self._log.append((hosts, begin, end, is_more))
         for host in hosts:
-            times, free = self._forget(host)
-            if end <= times[0]:
-                continue
-            self._changed[host] = self.changes
-            self._until[host].clear()
-            self.notes.pop(host, None)
-            first = self._cut(times, free, begin)
-            last = self._cut(times, free, end) if end < math.inf else len(times)
-            for place in range(first, last):
-                free[place] = added(free[place], by)
-            if last < len(times) and free[last] == free[last - 1]:
-                del times[last], free[last]
-            if first and free[first] == free[first - 1]:
-                del times[first], free[first]
-
-    @staticmethod
-    def _cut(times: list[float], free: list[Amount], time: float) -> int:
-        """The place of a time, which is added if it is not there; the first time stands for all before it."""
-        if time <= times[0]:
-            return 0
-        place = bisect_left(times, time)
-        if place == len(times) or times[place] != time:
-            times.insert(place, time)
-            free.insert(place, free[place - 1])
-        return place
+            steps = self._forget(host)
+            if end > steps.times[0]:
+                self._changed[host] = self.changes
+                self._until[host].clear()
+                self.notes.pop(host, None)
+                steps.change(begin, end, by, added)
 
     def least(self, host: int, begin: float, end: float) -> Amount:
         """The amount that is free on a host throughout an interval."""
-        times, free = self._times[host], self._free[host]
+        steps = self._steps[host]
+        times, free = steps.times, steps.values
         first = max(bisect_right(times, begin) - 1, 0)
         last = max(bisect_left(times, end), first + 1)
         amounts = free[first:last]
@@ -664,7 +588,8 @@ class Timeline:
         known = self._until[host]
         until = known.get(amount, -math.inf)
         if until <= now:
-            times, free = self._times[host], self._free[host]
+            steps = self._steps[host]
+            times, free = steps.times, steps.values
             until = math.inf
             for place in range(max(bisect_right(times, now) - 1, 0), len(times)):
                 if not fits(amount, free[place]):
@@ -729,14 +654,16 @@ class Timeline:
         return zip(*self._following(host, now))  # noqa: B905 - asked often, and they are as long
 
     def _following(self, host: int, now: float) -> tuple[list[float], list[Amount]]:
-        times, free = self._times[host], self._free[host]
+        steps = self._steps[host]
+        times, free = steps.times, steps.values
         first = max(bisect_right(times, now) - 1, 0)
         return times[first:], free[first:]
 
     def moments(self) -> Iterator[tuple[int, float, Amount]]:
         """Each host, each time from which on another amount is free on it, and the amount; host by host, in order."""
-        for host in self._times:
-            for time, free in zip(*self._forget(host), strict=True):
+        for host in self._steps:
+            steps = self._forget(host)
+            for time, free in zip(steps.times, steps.values, strict=True):
                 yield host, time, free
 
     def opens(self, host: int, amount: Amount, seconds: float, after: float, before: float) -> bool:
@@ -753,7 +680,8 @@ class Timeline:
 
     def fits_before(self, host: int, amount: Amount, time: float) -> bool:
         """Whether an amount is free on a host just before a time."""
-        return fits(amount, self._free[host][max(bisect_left(self._times[host], time) - 1, 0)])
+        steps = self._steps[host]
+        return fits(amount, steps.values[max(bisect_left(steps.times, time) - 1, 0)])
 
     def _add_windows(
         self,
@@ -765,7 +693,8 @@ class Timeline:
         before: float,
     ) -> None:
         """Add the intervals in which a job can start on a host: its first and last time to start."""
-        times, free = self._times[host], self._free[host]
+        steps = self._steps[host]
+        times, free = steps.times, steps.values
         begin = -1.0
         for place in range(max(bisect_right(times, after) - 1, 0), len(times)):
             time = times[place]

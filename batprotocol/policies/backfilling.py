@@ -1,4 +1,8 @@
-"""The base class of backfilling, and its two simplest kinds. Backfilling chooses the waiting jobs that start now."""
+"""Backfilling: which of the waiting jobs start now, and how long jobs are expected to run.
+
+Where jobs have their hosts for themselves, a kind of backfilling chooses the jobs itself. The plan of a site takes the
+differences between the kinds as `PlanSettings`.
+"""
 
 from __future__ import annotations
 
@@ -503,7 +507,7 @@ class Predicted(Walltimes):
 # The kinds of backfilling, as settings of one plan
 
 
-class Settings(NamedTuple):
+class PlanSettings(NamedTuple):
     """The differences between the kinds of backfilling.
 
     Attributes:
@@ -525,22 +529,22 @@ class Settings(NamedTuple):
     once: bool = False
 
 
-def settings_of(part: Backfilling) -> Settings:
+def settings_of(part: Backfilling) -> PlanSettings:
     """The settings of a kind of backfilling.
 
     Raises:
         SchedulerError: it is not one of the library's own.
     """
     if type(part) is EASY:
-        return Settings(1, True, part.order, part.spare, part.spare, part.strict, part.once)
+        return PlanSettings(1, True, part.order, part.spare, part.spare, part.strict, part.once)
     if type(part) is Reservations:
-        return Settings(part.count, True, part.order)
+        return PlanSettings(part.count, True, part.order)
     if type(part) is Conservative:
-        return Settings(math.inf if part.depth is None else part.depth, True)
+        return PlanSettings(math.inf if part.depth is None else part.depth, True)
     if type(part) is Greedy:
-        return Settings(0, True, part.order)
+        return PlanSettings(0, True, part.order)
     if type(part) is NoBackfilling:
-        return Settings()
+        return PlanSettings()
     name = type(part).__name__
     raise SchedulerError(
         f"{name} cannot plan jobs that share hosts: use none, greedy, easy, reservations or conservative"

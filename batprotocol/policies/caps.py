@@ -1,7 +1,4 @@
-"""Caps of watts: what a machine may draw at most, as a part of policies.
-
-The watts of hosts come from their properties. This module must not know how jobs are planned.
-"""
+"""Caps of watts: the most that a machine may draw. The watts of hosts come from their properties."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Final, NamedTuple
 from batprotocol.errors import SchedulerError
 from batprotocol.model import Host, SimulationBeginsEvent
 from batprotocol.policies.energy import Switching
-from batprotocol.policies.site.capped import Power
+from batprotocol.policies.site.capped import PowerLimits
 from batprotocol.policies.site.sleeping import Idling, StandBy
 from batprotocol.policies.site.watts import Allowance, Budget, Pacing, micro, pstates_of
 from batprotocol.workloads.electricity import HostWatts, Trace, host_watts
@@ -57,7 +54,7 @@ class Cap:
 
     def power(
         self, event: SimulationBeginsEvent, rounded: Callable[[float], float], switching: Switching
-    ) -> Power | None:
+    ) -> PowerLimits | None:
         """The watts that jobs and idle hosts may draw.
 
         Args:
@@ -111,7 +108,7 @@ class Cap:
             for each in (sleepy if self.off else ())
         }
         idling = Idling(budget, stand_by, sleepy) if self.off else None
-        return Power(budget, pacing if pacing.count > 1 else None, idling)
+        return PowerLimits(budget, pacing if pacing.count > 1 else None, idling)
 
     def _least(self) -> tuple[float, int]:
         """The least value from the begin of the simulation on, and when it begins to hold."""

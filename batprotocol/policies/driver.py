@@ -1,4 +1,4 @@
-"""The frame of a policy: events come in through a `Driver`, a `Plan` chooses, and `Actions` carry out the decisions.
+"""The frame of a policy: a `Driver` gets events, a `JobPlanner` chooses, and `Actions` carry out the decisions.
 
 There are three drivers: of whole hosts, of a site, and of a log. The first two have a plan each. The plan of whole
 hosts counts free hosts: one availability profile suffices for all of them, and a user can write a `Backfilling`. The
@@ -51,7 +51,7 @@ LATEST: Final = 2.0**50
 
 
 @dataclass(frozen=True)
-class Parts:
+class PolicyParts:
     """The parts of a policy, as its drivers take them. `Policy` describes them."""
 
     order: Order
@@ -212,7 +212,7 @@ Waits = TypeVar("Waits")
 Runs = TypeVar("Runs")
 
 
-class Plan(ABC, Generic[Waits, Runs]):
+class JobPlanner(ABC, Generic[Waits, Runs]):
     """Chooses the jobs that start now, and where: the interface of both planners.
 
     Jobs wait where hosts are counted, and on a site entries do: a job in each of its partitions.
@@ -242,7 +242,7 @@ class Plan(ABC, Generic[Waits, Runs]):
 # The events of hosts that come in a simulation, read and checked one after the other.
 
 
-class Happening:
+class HostEventReader:
     """Events of hosts in their order. Bad ones are logged with the reason, and ignored.
 
     Args:

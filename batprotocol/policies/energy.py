@@ -1,7 +1,4 @@
-"""When jobs start that could start now: as soon as they can, or at a better time of a trace.
-
-A trace has carbon intensities or prices. This module must not know hosts, and how jobs are held and interrupted.
-"""
+"""The energy that hosts draw: idle hosts are switched off, and jobs wait for better times of a trace."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The fate of jobs whose hosts fail: they run again from the start, or from checkpoints that they take.
 
-Without one of these, such jobs are lost. This module must not know how jobs are killed and registered.
+Without one of these, such jobs are lost. `Pieces` divides the work of a job by its checkpoints.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ Registered = Callable[[Profile], str]
 """Registers a profile, unless an equal one is registered; returns its id."""
 
 
-class Place(NamedTuple):
+class AttemptProgress(NamedTuple):
     """How far an attempt has come.
 
     Attributes:
@@ -270,7 +270,7 @@ class Pieces(NamedTuple):
         ids.append(register(scaled(self.profile, self._last, self.length)))
         return ids[0] if len(ids) == 1 else register(SequentialCompositionProfile(profile_ids=tuple(ids)))
 
-    def place(self, progress: KillProgress | None) -> Place | None:
+    def place(self, progress: KillProgress | None) -> AttemptProgress | None:
         """How far the attempt had come when it was killed; None: that is not known.
 
         Args:
@@ -288,18 +288,18 @@ class Pieces(NamedTuple):
             return _place(done.current_repetition, ("work", "checkpoint")[done.current_task_index > 0], done)
         return _place(0, "restart", done) if stage == "restart" else _place(self.checkpoints, "work", done)
 
-    def kept(self, place: Place | None) -> float:
+    def kept(self, place: AttemptProgress | None) -> float:
         """The seconds of work of the attempt that its checkpoints keep."""
         return place.checkpoints * self.interval if place is not None and place.checkpoints else 0.0
 
-    def done(self, place: Place | None) -> float:
+    def done(self, place: AttemptProgress | None) -> float:
         """The seconds of work of the attempt that are done, also since its last checkpoint."""
         if place is None or place.stage == "restart":
             return 0.0
         piece = self.interval if place.checkpoints < self.checkpoints else self._last
         return self.kept(place) + piece * (place.fraction if place.stage == "work" else 1.0)
 
-    def spent(self, place: Place | None, seconds: float) -> tuple[float, float, float, float]:
+    def spent(self, place: AttemptProgress | None, seconds: float) -> tuple[float, float, float, float]:
         """The use of the seconds of an attempt that was killed.
 
         Args:
@@ -325,12 +325,12 @@ class Pieces(NamedTuple):
         return self.work - self.checkpoints * self.interval if self.checkpoints else self.work
 
 
-def _place(checkpoints: int, stage: str, progress: KillProgress | None) -> Place:
+def _place(checkpoints: int, stage: str, progress: KillProgress | None) -> AttemptProgress:
     """The place in a piece: an atomic profile, or the cycle whose current profile is one."""
     while isinstance(progress, KillProgressSequentialProfile):
         progress = progress.current_task_progress
     done = progress.progress if isinstance(progress, KillProgressAtomicProfile) else 0.0
-    return Place(checkpoints, stage, min(max(done, 0.0), 1.0))
+    return AttemptProgress(checkpoints, stage, min(max(done, 0.0), 1.0))
 
 
 def checkpoints_in(work: float, interval: float) -> int:

@@ -10,6 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
+__all__ = [
+    "Association",
+    "age_factor",
+    "billing",
+    "classic_factors",
+    "decay",
+    "effective_usage",
+    "fair_tree_factors",
+    "relative_factor",
+    "size_factor",
+]
+
 _LN2 = math.log(2)
 
 
@@ -186,7 +198,12 @@ def fair_tree_factors(root: Association) -> dict[Association, float]:
 
 
 def _rank(
-    members: Iterable[Association], rank: int, place: int, is_tied: bool, count: int, factors: dict[Association, float]
+    members: Iterable[Association],
+    rank: int,
+    place: int,
+    is_tied: bool,
+    count: int,
+    factors: dict[Association, float],
 ) -> tuple[int, int]:
     """Rank the users among siblings and below them.
 

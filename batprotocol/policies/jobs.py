@@ -1,13 +1,15 @@
-"""The state that policies read: the waiting jobs, the running jobs, and the machine. It must not know any policy.
+"""Jobs and the machine, as policies see them: the jobs that wait and run, and the entries of the queue of a site.
 
-Times are in seconds, rounded to the policy's resolution.
+A job on a site is a waiting job with a request, and waits in an entry for each of its partitions. Where jobs ask for
+whole hosts alone, the job itself waits: a workload can have a million of them, so they do without. Times are in
+seconds, rounded to the policy's resolution.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
@@ -15,8 +17,10 @@ from sortedcontainers import SortedList
 
 from batprotocol.model import Job, Profile
 from batprotocol.model.free_hosts import FrozenHosts, Hosts
-from batprotocol.policies.availability import Amount, Lane, Pool, fits
+from batprotocol.policies.availability import Amount, Pool, fits
 from batprotocol.policies.failures import Pieces
+from batprotocol.workloads.host_events import Window
+from batprotocol.workloads.host_events.events import UserId
 from batprotocol.workloads.requests import Allocated, Request
 from batprotocol.workloads.requests.notation import in_workload_of
 from batprotocol.workloads.requests.offers import needs_of
@@ -165,13 +169,10 @@ def natural_key(text: str) -> list[tuple[int, int | str]]:
     return [(0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in _DIGITS.split(text)]
 
 
-# The reports of policies on the jobs that they have started, for the files of results.
+# A job over all of its runs, and each of them.
 
 
-# A job over all of its runs, and each of them. This module must not know which jobs run again.
-
-
-class Life:
+class RunHistory:
     """A job over all of its runs.
 
     Args:
@@ -192,7 +193,7 @@ class Life:
         self.kept = 0.0
 
 
-class Run(NamedTuple):
+class JobRun(NamedTuple):
     """A run of a job that is registered.
 
     Attributes:
@@ -210,6 +211,127 @@ class Run(NamedTuple):
     profiles: list[tuple[str, Profile]]
     profile: Profile | None
     pieces: Pieces | None = None
+
+
+# The promised hosts of reservations: they have other numbers there, and a future of their own
+
+
+class PromisedHosts:
+    """A reservation: the windows with the same hosts, name, users and accounts.
+
+    Args:
+        window: one of them.
+        number: its number, > 0: no other reservation has it at the same time.
+        step: the distance between the numbers that a host has in two reservations.
+
+    Attributes:
+        place: a text that no partition and no other reservation has.
+        hosts: the hosts, by their own numbers.
+        members: the same, by their numbers in this reservation.
+        windows: the windows that are known and not over, in the order of their begins.
+    """
+
+    __slots__ = ("_offset", "hosts", "members", "number", "place", "sample", "windows")
+
+    def __init__(self, window: Window, number: int, step: int) -> None:
+        self.sample, self.number, self._offset = window, number, number * step
+        self.place = f"\0{number}"
+        self.hosts = frozenset(window.hosts)
+        self.members = self.numbered(self.hosts)
+        self.windows: list[Window] = []
+
+    @property
+    def name(self) -> str:
+        """The name of the reservation, or ""."""
+        return self.sample.name
+
+    @property
+    def whose(self) -> str:
+        """The users and accounts whose jobs may run in it, for people."""
+        users, accounts = self.sample.users, self.sample.accounts
+        named = [f"users {', '.join(map(str, users))}"] if users else []
+        return " and ".join([*named, *([f"accounts {', '.join(accounts)}"] if accounts else [])])
+
+    def rest(self, now: float) -> float:
+        """How many seconds the window lasts from now on, or the next one, if none has begun.
+
+        A window that begins when another one ends goes on with it.
+        """
+        begin, end = max(self.windows[0].begin, now), self.windows[0].end
+        for window in self.windows[1:]:
+            if window.begin > end:
+                break
+            end = window.end
+        return end - begin
+
+    def is_open(self, now: float) -> bool:
+        """Whether a window has begun."""
+        return bool(self.windows) and self.windows[0].begin <= now
+
+    def allows(self, user: UserId | None, account: str | None) -> bool:
+        """Whether a job of this user and account may run in it."""
+        return self.sample.allows(user, account)
+
+    def numbered(self, hosts: Iterable[int]) -> frozenset[int]:
+        """The numbers of hosts in this reservation."""
+        return frozenset(host + self._offset for host in hosts)
+
+    def own(self, hosts: Iterable[int]) -> list[int]:
+        """The own numbers of hosts that have numbers of this reservation."""
+        return [host - self._offset for host in hosts]
+
+
+class Promises:
+    """The promised hosts of the windows that are known.
+
+    Args:
+        hosts: all hosts.
+    """
+
+    def __init__(self, hosts: Iterable[int]) -> None:
+        self._step = max(hosts, default=0) + 2  # so that no hosts of two of them are neighbours
+        self._promises: dict[tuple[object, ...], PromisedHosts] = {}
+        self._numbers: dict[
+            str, list[int]
+        ] = {}  # those that promises with these hosts had: jobs are of known kinds there
+        self._last = 0
+        self._others: dict[int, list[int]] = {}
+
+    def __iter__(self) -> Iterator[PromisedHosts]:
+        return iter(self._promises.values())
+
+    def of(self, window: Window) -> tuple[PromisedHosts, bool]:
+        """The promised hosts of a window, and whether they are new."""
+        key = window.hosts.text, window.name, window.users, window.accounts
+        promised = self._promises.get(key)
+        if promised is not None:
+            return promised, False
+        numbers = self._numbers.get(window.hosts.text)
+        if not numbers:
+            self._last += 1
+        promised = self._promises[key] = PromisedHosts(window, numbers.pop() if numbers else self._last, self._step)
+        for host, number in zip(sorted(promised.hosts), sorted(promised.members), strict=True):
+            self._others.setdefault(host, []).append(number)
+        return promised, True
+
+    def close(self, promised: PromisedHosts) -> None:
+        """The windows of a reservation are over."""
+        window = promised.sample
+        del self._promises[window.hosts.text, window.name, window.users, window.accounts]
+        self._numbers.setdefault(window.hosts.text, []).append(promised.number)
+        for host, number in zip(sorted(promised.hosts), sorted(promised.members), strict=True):
+            self._others[host].remove(number)
+            if not self._others[host]:
+                del self._others[host]
+
+    def own(self, number: int) -> int:
+        """The own number of a host, by any number that it has."""
+        return number % self._step
+
+    def everywhere(self, hosts: Iterable[int]) -> Iterable[int]:
+        """All numbers that hosts have: their own, and those in reservations."""
+        others = self._others
+        return [each for host in hosts for each in (host, *others.get(host, ()))] if others else hosts
 
 
 # The jobs of a site: what each takes of its hosts, and the partitions in which it can run.
@@ -249,10 +371,10 @@ class SiteJob(WaitingJob):
         self.amount: Amount = ()
         self.is_whole = True
         self.cores = self.gpus = 0
-        self.entries: list[Entry] = []
+        self.entries: list[SiteEntry] = []
         self.first_id = id
-        self.life: Life | None = None
-        self.run: Run | None = None
+        self.life: RunHistory | None = None
+        self.run: JobRun | None = None
         self.profile: Profile | None = None
         self.lost = 0.0
         self.eligible = submitted
@@ -268,24 +390,24 @@ class SiteJob(WaitingJob):
         return in_workload_of(self.first_id, self.request.array.array)
 
 
-Ranked: TypeAlias = "tuple[Any, int, Entry]"
+Ranked: TypeAlias = "tuple[Any, int, SiteEntry]"
 """The key, the entry's number, by which no two are equal, and the entry."""
 
 
 class EntryRanking(Protocol):
     """Entries in order."""
 
-    def add(self, entry: Entry, key: Any) -> None:
+    def add(self, entry: SiteEntry, key: Any) -> None:
         """Add an entry, with its key where that lasts."""
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: SiteEntry) -> None:
         """Remove an entry."""
 
     def in_order(self, now: float) -> Iterator[Ranked]:
         """The entries, in order. Those that are removed meanwhile may still come."""
 
 
-class Kind:
+class JobKind:
     """Jobs that can have the same hosts and take the same amount of each.
 
     Attributes:
@@ -293,7 +415,7 @@ class Kind:
         hosts: the hosts that they can have.
         fitting: those of them that have room now.
         fitted: how often those have changed.
-        bit: its bit in the sieve of all kinds.
+        bit: its bit in the filter of all kinds.
         entries: the entries of the queue that are of this kind.
         added: how many of them were added so far.
         ranking: the same in the order of the queue; None if each decision sorts them.
@@ -314,7 +436,7 @@ class Kind:
         self.hosts = hosts
         self.fitting = {host for host in hosts if fits(amount, free[host])}
         self.fitted = 0
-        self.entries: dict[int, Entry] = {}
+        self.entries: dict[int, SiteEntry] = {}
         self.added = 0
         self.ranking = ranking
 
@@ -324,14 +446,14 @@ class Kind:
         self.fitting.symmetric_difference_update((host,))
 
 
-class Entry:
+class SiteEntry:
     """A job in one of the partitions that it can run in.
 
     Attributes:
         job: the job.
         partition: the name of the partition; "" where there are none.
         tier: its priority tier.
-        lane: the reservation in which it would run; None: it would run in none.
+        promised: the reservation in which it would run; None: it would run in none.
         place: where it is in turn: the entries of a partition, or of a reservation, are in one line.
         kind: the jobs that it is alike.
         number: a number that no other entry has.
@@ -345,17 +467,17 @@ class Entry:
     """
 
     __slots__ = (
-        *("cores", "could", "expected", "job", "kind", "lane", "limit", "number", "pace", "partition", "place"),
+        *("cores", "could", "expected", "job", "kind", "promised", "limit", "number", "pace", "partition", "place"),
         *("reserved", "start", "tier"),
     )
 
     def __init__(
-        self, job: SiteJob, partition: str, tier: int, kind: Kind, number: int, lane: Lane | None = None
+        self, job: SiteJob, partition: str, tier: int, kind: JobKind, number: int, promised: PromisedHosts | None = None
     ) -> None:
         self.job = job
         self.partition = partition
-        self.lane = lane
-        self.place = partition if lane is None else lane.place
+        self.promised = promised
+        self.place = partition if promised is None else promised.place
         self.tier = tier
         self.kind = kind
         self.number = number
@@ -389,7 +511,7 @@ class SiteRunning(RunningJob):
 
     __slots__ = ("cause", "cores", "entry", "is_giving_way", "is_killed", "members", "missing", "priority")
 
-    def __init__(self, entry: Entry, members: list[int], hosts: FrozenHosts, started: float, place: int) -> None:
+    def __init__(self, entry: SiteEntry, members: list[int], hosts: FrozenHosts, started: float, place: int) -> None:
         super().__init__(entry.job, hosts, started, place)
         self.entry = entry
         self.members = members

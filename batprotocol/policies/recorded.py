@@ -1,8 +1,11 @@
-"""Jobs whose cores fill their hosts one after the other, as Slurm gives them: how many cores each has of each host.
+"""The policy `recorded`: jobs start when and where a log says, in `recorded` of their extra data.
 
-A log has only the sum of a job. While Slurm cleans up after a job, the next one gets fewer cores of a host than were
-free by the log. So the division of a running job is a guess, which changes when another job needs the cores. The module
-must not know events.
+Jobs start in the order of their recorded starts. A job whose hosts are busy holds them back for itself, so it starts
+as soon as they are free, and the jobs behind it cannot take them meanwhile.
+
+Slurm fills hosts with the cores of a job, one after the other, and a log has only their sum. While Slurm cleans up
+after a job, the next one gets fewer cores of a host than were free by the log. So the division of a running job is a
+guess, which changes when another job needs the cores.
 """
 
 from __future__ import annotations
@@ -29,11 +32,11 @@ from batprotocol.workloads.requests.offers import needs_of
 __all__ = ["Conflict"]
 
 
-Parts: TypeAlias = "dict[int, Amount]"
+HostAmounts: TypeAlias = "dict[int, Amount]"
 """The amount that a job takes of each of its hosts."""
 
 
-def division(hosts: Collection[int], cores: int, share: Amount, free: Mapping[int, Amount]) -> Parts | None:
+def division(hosts: Collection[int], cores: int, share: Amount, free: Mapping[int, Amount]) -> HostAmounts | None:
     """The amounts that a job takes of its hosts, in order: all free cores, but one is kept for each other host.
 
     Its memory goes with its cores, or else is the same on each host.
@@ -62,7 +65,7 @@ def division(hosts: Collection[int], cores: int, share: Amount, free: Mapping[in
     return None
 
 
-class Filling:
+class PackedJobs:
     """The running jobs whose cores fill their hosts.
 
     Args:
@@ -71,10 +74,10 @@ class Filling:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._parts: dict[str, Parts] = {}
+        self._parts: dict[str, HostAmounts] = {}
         self._on: dict[int, dict[str, None]] = {}
 
-    def parts_for(self, hosts: Collection[int], cores: int, share: Amount) -> Parts | None:
+    def parts_for(self, hosts: Collection[int], cores: int, share: Amount) -> HostAmounts | None:
         """What a job can take of its hosts now, also where other jobs must have their cores on other hosts for it."""
         parts = division(hosts, cores, share, self._pool.free)
         if parts is None and any(host in self._on for host in hosts):
@@ -87,7 +90,7 @@ class Filling:
             parts = division(hosts, cores, share, self._pool.free)
         return parts
 
-    def take(self, job_id: str, parts: Parts) -> None:
+    def take(self, job_id: str, parts: HostAmounts) -> None:
         """A job starts."""
         self._parts[job_id] = parts
         for host, part in parts.items():
@@ -129,14 +132,11 @@ class Filling:
                     self._change(parts, other, count, each)
         return fits(needed, free[host])
 
-    def _change(self, parts: Parts, host: int, cores: int, each: int) -> None:
+    def _change(self, parts: HostAmounts, host: int, cores: int, each: int) -> None:
         own, had, memory, *others = parts[host]
         self._pool.give_back([host], parts[host])
         parts[host] = (own, had + cores, memory + cores * each, *others)
         self._pool.take([host], parts[host])
-
-
-# The policy `recorded`: jobs start when and where a log says, in `recorded` of their extra data.
 
 
 logger = logging.getLogger("batprotocol.policies")
@@ -169,7 +169,7 @@ class Conflict(NamedTuple):
         return self.started - self.recorded
 
 
-class _Job(SiteJob):
+class _RecordedJob(SiteJob):
     """A job that waits.
 
     Attributes:
@@ -188,14 +188,14 @@ class _Job(SiteJob):
     wanted: FrozenHosts | None
     reason: str
     packed: int | None
-    parts: Parts | None
+    parts: HostAmounts | None
 
 
-_Place = tuple[float, int, _Job]
+_Place = tuple[float, int, _RecordedJob]
 """The recorded start (infinity: it has none), a number by which no two are equal, and the job."""
 
 
-class Replay(Driver):
+class RecordedStarts(Driver):
     """Starts jobs when and where a log says.
 
     Jobs without a recording start in the order of their submissions, when enough hosts are free and no recorded job
@@ -211,7 +211,7 @@ class Replay(Driver):
     def __init__(self, hosts: Iterable[Host], state: State, actions: Actions) -> None:
         self._state, self._actions = state, actions
         self._pool = Pool(Machine(hosts).offers)
-        self._filling = Filling(self._pool)
+        self._packed = PackedJobs(self._pool)
         self._numbers = sorted(self._pool.capacity)
         self._all = frozen_hosts(self._numbers)
         self._idle = Hosts(self._numbers)
@@ -239,7 +239,7 @@ class Replay(Driver):
         except InputError as error:
             self._actions.reject(event.job_id, error)
             return
-        job = _Job(event.job_id, event.job, number, time, request)
+        job = _RecordedJob(event.job_id, event.job, number, time, request)
         job.profile = None if event.profile is None else event.profile.profile
         recording = request.recorded
         job.wanted = None if recording is None else recording.hosts
@@ -287,7 +287,7 @@ class Replay(Driver):
 
     # What a job can have
 
-    def _refusal(self, job: _Job) -> str | None:
+    def _refusal(self, job: _RecordedJob) -> str | None:
         """Why a job can never run; None if it can. It also finds out what the job takes of each host."""
         if not 0 < job.size <= len(self._numbers):
             return f"it requests {job.size} hosts, and can have 1 to {len(self._numbers)}"
@@ -303,11 +303,11 @@ class Replay(Driver):
         able = len(self._numbers) if job.is_whole else sum(map(self._can_have(job), self._numbers))
         return None if able >= job.size else f"it asks for {job.size} hosts, and {able} have {needs}"
 
-    def _can_have(self, job: _Job) -> Callable[[int], bool]:
+    def _can_have(self, job: _RecordedJob) -> Callable[[int], bool]:
         capacity, amount = self._pool.capacity, job.amount
         return lambda host: fits(amount, capacity[host])
 
-    def _objection(self, job: _Job) -> str:
+    def _objection(self, job: _RecordedJob) -> str:
         """Why a job cannot have the hosts of the log; "" if it can."""
         wanted = job.wanted
         if wanted is None:
@@ -342,11 +342,11 @@ class Replay(Driver):
                 self._start(job, hosts)
         self._due = waiting
 
-    def _hosts_for(self, job: _Job, held: set[int]) -> FrozenHosts | None:
+    def _hosts_for(self, job: _RecordedJob, held: set[int]) -> FrozenHosts | None:
         """The hosts that a job gets now; None if it must wait."""
         if job.wanted is not None:
             if job.packed is not None and held.isdisjoint(job.wanted) and all(map(self._is_shared, job.wanted)):
-                job.parts = self._filling.parts_for(job.wanted, job.packed, job.amount)
+                job.parts = self._packed.parts_for(job.wanted, job.packed, job.amount)
                 if job.parts is not None:
                     return job.wanted
             is_free = self._is_idle if job.is_whole else self._can_make_room(job)
@@ -371,16 +371,16 @@ class Replay(Driver):
     def _is_shared(self, host: int) -> bool:
         return host in self._sharing or host in self._idle
 
-    def _has_room(self, job: _Job) -> Callable[[int], bool]:
+    def _has_room(self, job: _RecordedJob) -> Callable[[int], bool]:
         is_shared, free, amount = self._is_shared, self._pool.free, job.amount
         return lambda host: is_shared(host) and fits(amount, free[host])
 
-    def _can_make_room(self, job: _Job) -> Callable[[int], bool]:
+    def _can_make_room(self, job: _RecordedJob) -> Callable[[int], bool]:
         """Whether a job fits on a host, if running jobs whose cores fill their hosts are divided in another way."""
         has_room = self._has_room(job)
-        return lambda host: has_room(host) or (self._is_shared(host) and self._filling.make_room(host, job.amount))
+        return lambda host: has_room(host) or (self._is_shared(host) and self._packed.make_room(host, job.amount))
 
-    def _start(self, job: _Job, hosts: FrozenHosts) -> None:
+    def _start(self, job: _RecordedJob, hosts: FrozenHosts) -> None:
         mapping = mapping_of(job, list(hosts)) if job.request.tasks else None
         if self._actions.execute(job.id, hosts, mapping) is not None:
             return
@@ -395,13 +395,13 @@ class Replay(Driver):
             if job.parts is None:
                 self._pool.take(hosts, job.amount)
             else:
-                self._filling.take(job.id, job.parts)
+                self._packed.take(job.id, job.parts)
             self._idle.take_these(frozen_hosts([host for host in hosts if host not in self._sharing]))
             for host in hosts:
                 self._sharing[host] = self._sharing.get(host, 0) + 1
         self._note(job)
 
-    def _note(self, job: _Job) -> None:
+    def _note(self, job: _RecordedJob) -> None:
         now, recorded = self._state.now, job.recorded
         if recorded is None:
             return
@@ -414,12 +414,12 @@ class Replay(Driver):
         if found is None:
             return
         job, hosts = found.waited, found.hosts
-        assert isinstance(job, _Job)
+        assert isinstance(job, _RecordedJob)
         self._changed = True
         if job.is_whole:
             self._idle.give_back(hosts)
             return
-        if not self._filling.give_back(job.id):
+        if not self._packed.give_back(job.id):
             self._pool.give_back(hosts, job.amount)
         for host in hosts:
             self._sharing[host] -= 1

@@ -1,7 +1,4 @@
-"""`Policy`: the scheduler that combines a queue order, a kind of backfilling, and an allocation.
-
-It maintains the state that the parts read, and executes their choices. It must not know any of them.
-"""
+"""`Policy`: the scheduler that combines a queue order, a kind of backfilling, and an allocation."""
 
 from __future__ import annotations
 
@@ -32,14 +29,14 @@ from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies.allocations import Allocation, AwakeFirst, First
 from batprotocol.policies.backfilling import AsRequested, Backfilling, NoBackfilling, Walltimes
 from batprotocol.policies.caps import Cap
-from batprotocol.policies.driver import LATEST, Driver, Happening, Parts, Replies, UnknownKeys
+from batprotocol.policies.driver import LATEST, Driver, HostEventReader, PolicyParts, Replies, UnknownKeys
 from batprotocol.policies.energy import Switching, Wait
 from batprotocol.policies.failures import Checkpoint, Failures
 from batprotocol.policies.jobs import Allocating, State, natural_key
 from batprotocol.policies.orders import FCFS, Order
-from batprotocol.policies.recorded import Conflict, Replay
+from batprotocol.policies.recorded import Conflict, RecordedStarts
 from batprotocol.policies.site import Site, SiteRules
-from batprotocol.policies.site.capped import Power
+from batprotocol.policies.site.capped import PowerLimits
 from batprotocol.policies.site.rules import windows_of
 from batprotocol.policies.site.site import SiteDriver, ranking_of
 from batprotocol.policies.whole_hosts import WholeHosts
@@ -143,7 +140,7 @@ class Policy(Allocating, Scheduler):
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
         """If it replays a log: the jobs that could not start when and where the log says; else none."""
-        return tuple(self._driver.conflicts) if isinstance(self._driver, Replay) else ()
+        return tuple(self._driver.conflicts) if isinstance(self._driver, RecordedStarts) else ()
 
     @property
     def allocated(self) -> Sequence[Allocated]:
@@ -159,15 +156,15 @@ class Policy(Allocating, Scheduler):
         return self._driver.attempts
 
     @property
-    def _parts(self) -> Parts:
-        return Parts(
+    def _parts(self) -> PolicyParts:
+        return PolicyParts(
             *(self.order, self.backfilling, self.allocation, self.walltimes, self.failures, self.starts),
             *(self.risk, self.each, self.keeps),
         )
 
     def _prepare(self, state: State) -> None:
         self._computing: tuple[Host, ...] = ()
-        self._power: Power | None = None
+        self._power: PowerLimits | None = None
         self.state = state
         self._numbers = itertools.count()
         self._actions = Replies(self, self.switching)
@@ -179,7 +176,7 @@ class Policy(Allocating, Scheduler):
         self._quiet: Driver | None = None  # the driver that knows that all events have occurred
         self._arrivals: list[JobSubmittedEvent] = []
         self._unknown_keys = UnknownKeys()
-        self._happening = Happening()
+        self._host_events = HostEventReader()
         other = self.backfilling.order
         self._orders = [self.order, *([] if other is None or other is self.order else [other])]
         for order in self._orders:
@@ -197,9 +194,9 @@ class Policy(Allocating, Scheduler):
         self._all_injected = not event.external_event_lists
         self._computing = tuple(event.computation_hosts)
         self._unknown_keys.report_hosts(self._computing)
-        self._happening = Happening(host.id for host in self._computing)
+        self._host_events = HostEventReader(host.id for host in self._computing)
         if self.replays:
-            self._driver = Replay(self._computing, self.state, self._actions)
+            self._driver = RecordedStarts(self._computing, self.state, self._actions)
             return
         if self.cap is not None:
             self._power = self.cap.power(event, self.state.rounded, self.switching)
@@ -209,7 +206,7 @@ class Policy(Allocating, Scheduler):
             self._open_site(self.rules or SiteRules())
         if self.rules is not None:
             for window in windows_of(self._computing, self.rules):
-                self._happening.announce(window)
+                self._host_events.announce(window)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)
@@ -228,7 +225,7 @@ class Policy(Allocating, Scheduler):
             self._driver.killed(each.job_id, each.progress)
 
     def on_external_event_occurred(self, event: ExternalEventOccurredEvent) -> None:
-        self._happening.add(event)
+        self._host_events.add(event)
 
     def on_all_static_external_events_have_been_injected(
         self, event: AllStaticExternalEventsHaveBeenInjectedEvent
@@ -241,7 +238,7 @@ class Policy(Allocating, Scheduler):
         if self._actions.has_called(max(self.state.now, self.now)):
             self._whole.changed = True
         self._take_arrivals()
-        if self._happening:
+        if self._host_events:
             self._take_happened()
         driver = self._driver
         if self._all_injected and self._quiet is not driver:
@@ -322,7 +319,7 @@ class Policy(Allocating, Scheduler):
 
     def _take_happened(self) -> None:
         """Read what has happened to hosts. The first time, a site opens."""
-        for event in self._happening.take(self.state.now):
+        for event in self._host_events.take(self.state.now):
             driver = self._driver
             if isinstance(driver, WholeHosts) and not driver.is_finished:
                 driver = self._move_to_site("hosts that fail", "a simulation without events of hosts")

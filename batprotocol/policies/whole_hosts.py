@@ -11,13 +11,13 @@ from procset import ProcSet
 from batprotocol.model import FinalJobState, HostsTurnedOnOffEvent, Job, JobSubmittedEvent, parse_hosts
 from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.policies.backfilling import AsRequested
-from batprotocol.policies.driver import Driver, Parts, Plan, Replies
+from batprotocol.policies.driver import Driver, JobPlanner, PolicyParts, Replies
 from batprotocol.policies.energy import Switching
 from batprotocol.policies.jobs import RunningJob, State, WaitingJob
 from batprotocol.policies.queue import Queue
 
 
-class CountPlan(Plan[WaitingJob, RunningJob]):
+class CountPlanner(JobPlanner[WaitingJob, RunningJob]):
     """The plan that counts hosts: a kind of backfilling chooses jobs by their sizes, then an allocation their hosts.
 
     Args:
@@ -27,7 +27,7 @@ class CountPlan(Plan[WaitingJob, RunningJob]):
         switching: which hosts sleep.
     """
 
-    def __init__(self, parts: Parts, state: State, queue: Queue, switching: Switching) -> None:
+    def __init__(self, parts: PolicyParts, state: State, queue: Queue, switching: Switching) -> None:
         self._parts, self._state, self._queue, self._switching = parts, state, queue, switching
         self._backfilling, self._allocation = parts.backfilling, parts.allocation
 
@@ -82,7 +82,7 @@ class WholeHosts(Driver):
     """
 
     def __init__(
-        self, state: State, parts: Parts, switching: Switching, numbers: Iterator[int], actions: Replies
+        self, state: State, parts: PolicyParts, switching: Switching, numbers: Iterator[int], actions: Replies
     ) -> None:
         self.state, self.switching, self._numbers, self._actions = state, switching, numbers, actions
         self.allocation, self.walltimes, self._part = parts.allocation, parts.walltimes, parts.starts
@@ -90,7 +90,7 @@ class WholeHosts(Driver):
         self._finishes = parts.failures is not None or parts.interrupts  # jobs may run again, later on a site
         self.queue = Queue(parts.order, state, keeps=parts.keeps)
         self._backfilling = parts.backfilling
-        self._plan = CountPlan(parts, state, self.queue, switching)
+        self._plan = CountPlanner(parts, state, self.queue, switching)
         self._plan.look_around()
         self._most, state.size = state.room, state.vacant
         self.changed = False

@@ -23,9 +23,9 @@ from batprotocol.model import (
 )
 from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies.allocations import RANKINGS, Chooser, best_fit
-from batprotocol.policies.availability import WHOLE, Amount, Pool, Timeline
-from batprotocol.policies.jobs import Entry, Kind, SiteJob, SiteRunning
-from batprotocol.policies.site.reruns import Lives, Preempting, remaining
+from batprotocol.policies.availability import WHOLE, Amount, HostTimeline, Pool
+from batprotocol.policies.jobs import JobKind, SiteEntry, SiteJob, SiteRunning
+from batprotocol.policies.site.reruns import Preemptions, Reruns, remaining
 from batprotocol.policies.site.rules import SiteRules, mapping_of
 from batprotocol.workloads.requests import read_offer, read_request
 from batprotocol.workloads.requests.notation import matches
@@ -59,7 +59,7 @@ class NaiveTimeline:
 @pytest.mark.parametrize("seed", range(40))
 def test_the_timeline_is_that_of_a_naive_one(seed: int) -> None:
     random = Random(seed)
-    timeline, naive, now = Timeline(CAPACITY, 0.0), NaiveTimeline(), 0
+    timeline, naive, now = HostTimeline(CAPACITY, 0.0), NaiveTimeline(), 0
     taken: list[tuple[list[int], int, float, Amount]] = []
     for _ in range(25):
         action = random.choice(["take", "take", "give_back", "advance", "earliest", "earliest", "look"])
@@ -111,7 +111,7 @@ def test_the_timeline_is_that_of_a_naive_one(seed: int) -> None:
 
 
 def test_the_first_time_stands_for_all_before_it() -> None:
-    timeline = Timeline({0: (2,)}, 10.0)
+    timeline = HostTimeline({0: (2,)}, 10.0)
     timeline.take([0], 20.0, 30.0, (1,))
     timeline.take([0], 2.0, 15.0, (1,))
     assert timeline.least(0, 0.0, 12.0) == timeline.least(0, 12.0, 40.0) == (1,)
@@ -297,7 +297,7 @@ WORK = ParallelTaskHomogeneousProfile(8.0, 4.0)
 )
 def test_the_work_that_remains(profile: Profile, progress: KillProgress | None, expected: Profile | None) -> None:
     assert remaining(profile, progress) == expected
-    lives, job = Lives(None, 1e9, lambda: None), waiting("w0!a!7", profile=profile)
+    lives, job = Reruns(None, 1e9, lambda: None), waiting("w0!a!7", profile=profile)
     assert lives.current("w0!a!7") == "w0!a!7"
     for number in (1, 2):
         run = lives.next(job, progress, is_saved=True)
@@ -341,15 +341,15 @@ class Machine:
         offers = [read_offer(host) for host in machine]
         self.rules = SiteRules.of({**TABLES, "order_of_victims": order, "partitions": TABLES["partitions"]})
         self.pool = Pool(offers)
-        self.preempting = Preempting(self.rules, self.pool, Chooser("numbers", {offer.id: offer for offer in offers}))
+        self.preempting = Preemptions(self.rules, self.pool, Chooser("numbers", {offer.id: offer for offer in offers}))
         self.running: list[SiteRunning] = []
 
-    def entry(self, size: int, cores: int, partition: str, **data: Any) -> Entry:
+    def entry(self, size: int, cores: int, partition: str, **data: Any) -> SiteEntry:
         job = waiting(f"w0!{len(self.running)}", size, cores=cores, **data)
         amount = self.pool.amount(needs_of(job.request, size), False)
-        kind = Kind(amount, frozenset(self.pool.capacity), self.pool.free)
+        kind = JobKind(amount, frozenset(self.pool.capacity), self.pool.free)
         tier = self.rules.partitions[partition].tier
-        entry = Entry(job, partition, tier, kind, len(self.running))
+        entry = SiteEntry(job, partition, tier, kind, len(self.running))
         entry.cores = size * cores
         return entry
 
@@ -361,7 +361,7 @@ class Machine:
         return self.running[-1]
 
     def find(
-        self, entry: Entry, now: float = 100.0, heads: list[Entry] | None = None
+        self, entry: SiteEntry, now: float = 100.0, heads: list[SiteEntry] | None = None
     ) -> tuple[list[str], list[int]] | None:
         way = self.preempting.find(entry, self.running, now, heads or [])
         return None if way is None else ([job.waited.id for job in way.victims], way.hosts)

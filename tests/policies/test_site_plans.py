@@ -9,25 +9,25 @@ from random import Random
 import pytest
 
 from batprotocol.model import Job
-from batprotocol.policies.availability import Amount, Sieve, Timeline, fits
-from batprotocol.policies.jobs import Entry, Kind, SiteJob
-from batprotocol.policies.site.plan import Line
-from batprotocol.policies.site.reservations import Gaps, stays
+from batprotocol.policies.availability import Amount, HostTimeline, KindFilter, fits
+from batprotocol.policies.jobs import JobKind, SiteEntry, SiteJob
+from batprotocol.policies.site.plan import Candidates
+from batprotocol.policies.site.reservations import KindSpace, stays
 from batprotocol.workloads.requests.request import NOTHING
 
 WITHOUT_ENGINE = True
 CAPACITY: dict[int, Amount] = dict.fromkeys(range(6), (4, 3))
 
 
-def entry_of(number: int, size: int, expected: float, kind: Kind) -> Entry:
+def entry_of(number: int, size: int, expected: float, kind: JobKind) -> SiteEntry:
     job = SiteJob(str(number), Job(resource_request=size, walltime=expected, profile_id="w0!d"), number, 0.0, NOTHING)
     job.expected = expected
-    entry = Entry(job, "", 1, kind, number)
+    entry = SiteEntry(job, "", 1, kind, number)
     kind.entries[number] = entry
     return entry
 
 
-def changes(random: Random, timeline: Timeline, now: int) -> Iterator[None]:
+def changes(random: Random, timeline: HostTimeline, now: int) -> Iterator[None]:
     """Random changes of a timeline, none of which takes more than there is."""
     taken: list[tuple[list[int], int, int, Amount]] = []
     while True:
@@ -46,29 +46,29 @@ def changes(random: Random, timeline: Timeline, now: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_sieve_passes_what_fits(seed: int) -> None:
-    random, sieve = Random(seed), Sieve()
+    random, kind_filter = Random(seed), KindFilter()
     wanted: list[Amount] = []
     for _ in range(40):
         amount = tuple(random.randint(0, 5) for _ in range(3))
-        assert sieve.add(amount) == 1 << len(wanted)
+        assert kind_filter.add(amount) == 1 << len(wanted)
         wanted.append(amount)
         free = tuple(random.randint(-1, 6) for _ in range(3))
-        assert sieve.passing(free) == sum(1 << place for place, each in enumerate(wanted) if fits(each, free))
+        assert kind_filter.passing(free) == sum(1 << place for place, each in enumerate(wanted) if fits(each, free))
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_gaps_are_those_of_the_timeline(seed: int) -> None:
-    random, timeline, sieve, now = Random(seed), Timeline(CAPACITY), Sieve(), 0
-    heads: dict[int, Entry] = {}
-    gaps = Gaps(timeline, heads, sieve)
-    kinds: list[Kind] = []
+    random, timeline, kind_filter, now = Random(seed), HostTimeline(CAPACITY), KindFilter(), 0
+    heads: dict[int, SiteEntry] = {}
+    gaps = KindSpace(timeline, heads, kind_filter)
+    kinds: list[JobKind] = []
     change = changes(random, timeline, 25)
     for _ in range(20):
         next(change)
     for _ in range(60):
         if len(kinds) < 8:
             amount = (random.randint(0, 4), random.randint(0, 3))
-            kinds.append(Kind(amount, frozenset(CAPACITY), CAPACITY, None, sieve.add(amount)))
+            kinds.append(JobKind(amount, frozenset(CAPACITY), CAPACITY, None, kind_filter.add(amount)))
         if random.random() < 0.5:
             next(change)
         kind = random.choice(kinds)
@@ -83,11 +83,11 @@ def test_gaps_are_those_of_the_timeline(seed: int) -> None:
 def test_a_reservation_stays_where_it_would_be_made_anew() -> None:
     stayed = moved = 0
     for seed in range(400):
-        random, timeline, now = Random(seed), Timeline(CAPACITY), 0
+        random, timeline, now = Random(seed), HostTimeline(CAPACITY), 0
         change = changes(random, timeline, 0)
         for _ in range(random.randint(3, 12)):
             next(change)
-        kind = Kind((random.randint(1, 3), random.randint(0, 3)), frozenset(random.sample(range(6), 5)), CAPACITY)
+        kind = JobKind((random.randint(1, 3), random.randint(0, 3)), frozenset(random.sample(range(6), 5)), CAPACITY)
         entry = entry_of(1, random.randint(1, 4), float(random.randint(1, 12)), kind)
         asked = kind.hosts, entry.job.size, kind.amount, entry.expected
         entry.start, found = timeline.earliest(*asked, now)
@@ -116,7 +116,7 @@ def test_a_reservation_stays_where_it_would_be_made_anew() -> None:
 
 
 def test_a_timeline_knows_only_its_last_changes() -> None:
-    timeline = Timeline(CAPACITY)
+    timeline = HostTimeline(CAPACITY)
     for _ in range(5000):
         timeline.take([0], 0.0, 1.0, (0, 0))
     assert timeline.since(0) is None
@@ -127,9 +127,9 @@ def test_a_timeline_knows_only_its_last_changes() -> None:
 
 
 def test_a_line_comes_again_behind_the_entry_that_started() -> None:
-    kind = Kind((1, 1), frozenset(CAPACITY), CAPACITY)
+    kind = JobKind((1, 1), frozenset(CAPACITY), CAPACITY)
     ranked = [(place, place, entry_of(place, 1, math.inf, kind)) for place in range(6)]
-    line = Line(kind, iter(ranked))
+    line = Candidates(kind, iter(ranked))
     entries = iter(line)
     line.passed += [next(entries), next(entries), next(entries)]
     line.resume(ranked[1], next(entries))

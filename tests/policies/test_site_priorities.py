@@ -12,7 +12,7 @@ import pytest
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies import EASY, Multifactor, Policy, PolicyNameError, SiteRules, named
-from batprotocol.policies.jobs import Entry
+from batprotocol.policies.jobs import SiteEntry
 from batprotocol.policies.site.state import SiteQueue
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 
@@ -156,7 +156,7 @@ def test_the_first_entries_are_those_of_the_highest_priority(
     compared = 0
     original = SiteQueue.in_order
 
-    def in_order(queue: SiteQueue) -> Iterator[Entry]:
+    def in_order(queue: SiteQueue) -> Iterator[SiteEntry]:
         nonlocal compared
         entries = list(original(queue))
         keys = [queue.key(entry) for entry in entries]

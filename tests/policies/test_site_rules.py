@@ -12,7 +12,7 @@ import pytest
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.policies import EASY, SJF, Conservative, Greedy, NoBackfilling, Policy, SiteRules
-from batprotocol.policies.backfilling import Reservations, Settings, settings_of
+from batprotocol.policies.backfilling import PlanSettings, Reservations, settings_of
 from batprotocol.policies.site.rules import Account, Limits, Partition, Qos, seconds_of
 from batprotocol.simulator import JobRow, StaticJob, Workload, described_platform, simulate
 
@@ -454,10 +454,12 @@ def test_tables_take_keywords_and_stay_as_they_are(table: Any) -> None:
 
 def test_the_kinds_of_backfilling_are_settings_of_one_plan() -> None:
     order = SJF()
-    assert settings_of(NoBackfilling()) == Settings(0, False, None, True, False, False, False)
-    assert settings_of(Greedy(order)) == Settings(0, True, order)
-    assert settings_of(Reservations(3, order)) == Settings(3, True, order)
-    assert settings_of(Conservative()) == Settings(math.inf, True)
-    assert settings_of(Conservative(4)) == Settings(4, True)
-    assert settings_of(EASY(order)) == Settings(1, True, order, True, True, False, False)
-    assert settings_of(EASY(spare=False, strict=True, once=True)) == Settings(1, True, None, False, False, True, True)
+    assert settings_of(NoBackfilling()) == PlanSettings(0, False, None, True, False, False, False)
+    assert settings_of(Greedy(order)) == PlanSettings(0, True, order)
+    assert settings_of(Reservations(3, order)) == PlanSettings(3, True, order)
+    assert settings_of(Conservative()) == PlanSettings(math.inf, True)
+    assert settings_of(Conservative(4)) == PlanSettings(4, True)
+    assert settings_of(EASY(order)) == PlanSettings(1, True, order, True, True, False, False)
+    assert settings_of(EASY(spare=False, strict=True, once=True)) == PlanSettings(
+        1, True, None, False, False, True, True
+    )

@@ -109,7 +109,7 @@ def check_nothing_is_lost(outcome: Outcome) -> None:
     for host in pool.hosts:
         is_leaving = sleeping is not None and host in sleeping.leaving
         free = pool.capacity[host]
-        for _ in range((host in site._site.away.hosts) + (host in site._windows._active) + is_leaving):
+        for _ in range((host in site._site.unavailable.hosts) + (host in site._windows._active) + is_leaving):
             free = reduced(free, pool.whole)
         assert pool.free[host] == free
     if isinstance(site._planner, CappedPlanner):

@@ -23,7 +23,7 @@ from worlds import PARTS, World
 from batprotocol.model import DelayProfile
 from batprotocol.policies import SiteRules, named
 from batprotocol.policies.availability import fits, reduced
-from batprotocol.policies.jobs import Entry
+from batprotocol.policies.jobs import SiteEntry
 from batprotocol.simulator import ExternalEventList, Result, StaticJob, Workload, described_platform, simulate
 
 WITHOUT_ENGINE = True
@@ -157,7 +157,7 @@ def check_with_failures(seed: int) -> None:
         assert site.is_idle
         assert not site._planner.heads
         for host in pool.hosts:
-            reasons = (host in site._site.away.hosts) + (host in site._windows._active)
+            reasons = (host in site._site.unavailable.hosts) + (host in site._windows._active)
             free, whole = pool.capacity[host], pool.whole
             for _ in range(reasons):
                 free = reduced(free, whole)
@@ -236,7 +236,7 @@ class Oracle:
                 self.asked += 1
             taken.append((head.start, head.start + head.expected, head.reserved, head.kind.amount))
 
-    def first(self, entry: Entry, now: float, taken: list[Any], capacity: Any) -> float:
+    def first(self, entry: SiteEntry, now: float, taken: list[Any], capacity: Any) -> float:
         ends = {now, *(end for _, end, _, _ in taken), *(each.end for each in self.promises)}
         for start in sorted(time for time in ends if now <= time < math.inf):
             there = [host for host in entry.kind.hosts if self.is_free(entry, host, start, taken, capacity[host])]
@@ -244,7 +244,7 @@ class Oracle:
                 return start
         return math.inf
 
-    def is_free(self, entry: Entry, host: int, start: float, taken: list[Any], free: Any) -> bool:
+    def is_free(self, entry: SiteEntry, host: int, start: float, taken: list[Any], free: Any) -> bool:
         end = start + entry.expected - 5e-4
         if any(host in each.hosts and each.begin < end and start < each.end for each in self.promises):
             return False

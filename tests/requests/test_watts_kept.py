@@ -24,7 +24,7 @@ from batprotocol.errors import SchedulerError
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, Policy
 from batprotocol.policies.caps import Cap
-from batprotocol.policies.jobs import Entry
+from batprotocol.policies.jobs import SiteEntry
 from batprotocol.results.observers import Observer, PStateRow
 from batprotocol.simulator import Platform, StaticJob, Workload, described_platform, simulate
 from batprotocol.wire import binary
@@ -183,7 +183,7 @@ class Oracle:
                 self.asked += 1
             taken.append((head.start, head.start + head.limit, head.reserved, True))
 
-    def first(self, entry: Entry, now: float, taken: list[Any]) -> float:
+    def first(self, entry: SiteEntry, now: float, taken: list[Any]) -> float:
         times = {now, *(end for _, end, _, _ in taken)}
         until = max(times) + 200
         cap = self.capped.cap

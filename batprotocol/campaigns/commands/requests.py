@@ -33,7 +33,7 @@ from batprotocol.campaigns.model import (
 from batprotocol.campaigns.text import age
 from batprotocol.cli.terminal import Output
 from batprotocol.errors import InputError, PackageMissing, StoreError, printable
-from batprotocol.workloads.commands.texts import read_text
+from batprotocol.workloads.commands.inputs import read_text
 
 if TYPE_CHECKING:
     from batprotocol.campaigns.commands.grid import (

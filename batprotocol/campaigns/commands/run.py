@@ -18,7 +18,8 @@ from batprotocol.campaigns.model import GridSettings
 from batprotocol.campaigns.text import hindrance_sentence
 from batprotocol.cli.terminal import Output, ProgressBar, number_of
 from batprotocol.errors import PackageMissing, StoreError, printable
-from batprotocol.workloads.commands.texts import read_text
+from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, read_platform, read_workload
+from batprotocol.workloads.commands.inputs import read_text
 
 if TYPE_CHECKING:
     from batprotocol.campaigns.commands.grid import RunOptions, SimulateOptions
@@ -167,7 +168,6 @@ def simulate(url: str, options: SimulateOptions) -> int:
         from batprotocol.campaigns.simulation.report import RegulationPoint, regulation_of, report_of
     except ImportError as error:
         raise PackageMissing(f"campaigns need the package {error.name}: {installing('campaigns')}") from None
-    from batprotocol.simulator import Platform, read_platform, read_workload
     from batprotocol.simulator import simulate as run
 
     logging.basicConfig(level=logging.ERROR)
@@ -208,7 +208,6 @@ def _inputs(options: SimulateOptions) -> tuple[Any, list[Any], int]:
     """The plan, the workloads of the clusters, and the number of hosts of a platform for them."""
     from batprotocol.campaigns.simulation.plan import read_plan
     from batprotocol.campaigns.simulation.report import RegulatorCase
-    from batprotocol.simulator import EXAMPLE_PLATFORM, read_platform
 
     given = options.settings.given()
     if options.plan is None:

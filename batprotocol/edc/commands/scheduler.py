@@ -7,6 +7,7 @@ import random
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,8 +16,10 @@ from batprotocol.cli.terminal import printable
 from batprotocol.edc import Scheduler
 from batprotocol.edc import running as loading
 from batprotocol.edc.scheduler import show_own
-from batprotocol.workloads.electricity import Trace
-from batprotocol.workloads.requests import Allocated, Attempt
+
+if TYPE_CHECKING:
+    from batprotocol.workloads.electricity import Trace
+    from batprotocol.workloads.requests import Allocated, Attempt
 
 __all__ = [
     "allocations_of",
@@ -64,8 +67,15 @@ def is_policy(target: str) -> bool:
     return bool(target) and not any(each in target for each in marks) and not os.path.isfile(target)
 
 
+def _may_be_policy() -> bool:
+    """Whether there can be a policy: none exists before somebody has imported the policies."""
+    return "batprotocol.policies" in sys.modules
+
+
 def allocations_of(scheduler: object) -> Sequence[Allocated] | None:
     """The amounts that the jobs of a policy took of their hosts, so far; None for another scheduler."""
+    if not _may_be_policy():
+        return None
     from batprotocol.policies import jobs as reporting
 
     return reporting.allocations_of(scheduler)
@@ -73,6 +83,8 @@ def allocations_of(scheduler: object) -> Sequence[Allocated] | None:
 
 def cap_of(scheduler: object) -> Trace | None:
     """The watts that a policy lets the machine draw at most; None for another scheduler, and without a cap."""
+    if not _may_be_policy():
+        return None
     from batprotocol.policies import Policy
 
     return scheduler.cap.trace if isinstance(scheduler, Policy) and scheduler.cap is not None else None
@@ -80,6 +92,8 @@ def cap_of(scheduler: object) -> Trace | None:
 
 def attempts_of(scheduler: object) -> Sequence[Attempt] | None:
     """The runs of jobs that were interrupted, so far; None for another scheduler than a policy."""
+    if not _may_be_policy():
+        return None
     from batprotocol.policies import Policy
 
     return scheduler.attempts if isinstance(scheduler, Policy) else None

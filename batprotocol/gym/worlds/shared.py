@@ -28,7 +28,7 @@ from batprotocol.model import (
     TimeUnit,
 )
 from batprotocol.policies import FCFS, Order, State
-from batprotocol.policies.backfilling import Settings, settings_of
+from batprotocol.policies.backfilling import PlanSettings, settings_of
 from batprotocol.policies.jobs import SiteRunning
 from batprotocol.policies.site.reservations import Start
 from batprotocol.policies.site.rules import mapping_of
@@ -41,7 +41,7 @@ __all__ = ["Shared"]
 
 _Self = TypeVar("_Self", bound="Shared")
 
-_ANY: Final = Settings(backfills=True)
+_ANY: Final = PlanSettings(backfills=True)
 """Each job that fits can start."""
 _LATEST: Final = 1e15
 """No call is requested for a later time, in seconds."""

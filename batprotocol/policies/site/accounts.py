@@ -1,4 +1,10 @@
-"""Limits of users, accounts, qualities of service, arrays and the site: what their jobs have, and may have."""
+"""The limits and the fair share of users, accounts and qualities of service.
+
+Usage is kept for each user and account, with the rate at which running jobs add to it. So a job costs something when
+it starts and ends only, and time passes for all at once. The formulas are in `batprotocol.policies.fair_share`.
+`batprotocol.policies.slurm.priorities` has the same factors as numbers that Slurm would print: computed every
+PriorityCalcPeriod only, in whole seconds, and with the priority of associations, which this module leaves out.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +23,7 @@ from batprotocol.policies.fair_share import (
     relative_factor,
     size_factor,
 )
-from batprotocol.policies.jobs import Entry, SiteJob, SiteRunning
+from batprotocol.policies.jobs import SiteEntry, SiteJob, SiteRunning
 from batprotocol.policies.site.rules import ANY, Limits, Priority, SiteRules
 from batprotocol.workloads.requests.offers import Offer, needs_of
 
@@ -25,7 +31,7 @@ _NONE: Final = Limits()
 Scope = tuple[str, object]
 
 
-class Usage:
+class LimitUsage:
     """The amounts that jobs have, for each scope that has limits.
 
     Args:
@@ -82,7 +88,7 @@ class Usage:
             default=(math.inf, ""),
         )
 
-    def blocked(self, entry: Entry) -> bool:
+    def blocked(self, entry: SiteEntry) -> bool:
         """Whether limits keep a job from starting in a partition now, on whichever hosts it gets."""
         job = entry.job
         for scope, limits in self._scopes(job):
@@ -206,7 +212,7 @@ class Priorities:
         """The waiting time in seconds from which on the age does not grow any more."""
         return self._priority.max_age
 
-    def static(self, entry: Entry) -> float:
+    def static(self, entry: SiteEntry) -> float:
         """The parts of an entry's priority that do not change while it waits: size, partition, QOS, TRES, nice."""
         priority, job, rules = self._priority, entry.job, self._rules
         size = job.size / self._hosts
@@ -242,7 +248,7 @@ class Priorities:
             self._factors = {each: weight * factor for each, factor in factors.items()} | {None: 0.0}
         return self._factors
 
-    def priority(self, entry: Entry, now: float) -> float:
+    def priority(self, entry: SiteEntry, now: float) -> float:
         """The priority of an entry. A `priority` that an administrator set takes the place of the sum."""
         job = entry.job
         if job.request.priority is not None:

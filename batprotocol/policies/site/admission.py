@@ -1,16 +1,13 @@
-"""Where a job can run: its entries, one for each partition that takes it, or why it can never run.
-
-This module must not know when jobs start, and what has become of hosts.
-"""
+"""Admission of jobs: the entries of a job, one for each partition that takes it, or why it can never run."""
 
 from __future__ import annotations
 
 import math
 from typing import Any, Final
 
-from batprotocol.policies.availability import Amount, Lane
+from batprotocol.policies.availability import Amount
 from batprotocol.policies.backfilling import Walltimes
-from batprotocol.policies.jobs import Entry, Kind, Run, SiteJob
+from batprotocol.policies.jobs import JobKind, JobRun, PromisedHosts, SiteEntry, SiteJob
 from batprotocol.policies.site.rules import (
     ANY,
     Partition,
@@ -42,7 +39,7 @@ class Admission:
         self._chooser, self._usage, self._walltimes = site.chooser, site.usage, walltimes
         self._numbers = 0
         self._known: dict[Any, str | tuple[frozenset[int], Amount]] = {}
-        self._cores: dict[tuple[Kind, int, Amount], tuple[int, int]] = {}
+        self._cores: dict[tuple[JobKind, int, Amount], tuple[int, int]] = {}
 
     def next_number(self) -> int:
         """A number that no other entry has."""
@@ -83,13 +80,13 @@ class Admission:
             job.entries = []  # it runs in its reservation alone
         return refusal_of_begin(job) or refusal_of_deadline(job, job.submitted)
 
-    def enter(self, job: SiteJob, lane: Lane) -> list[Entry]:
+    def enter(self, job: SiteJob, promised: PromisedHosts) -> list[SiteEntry]:
         """Add the entries of a job in a reservation, one for each partition that takes it; returns them."""
         before = len(job.entries)
         for name in job.request.partition or self._site.default or ("",):
             partition = self.rules.partitions.get(name, ANY)
             if refusal_of_partition(name, partition, job) is None:
-                self._add_entry(job, name, partition, lane)
+                self._add_entry(job, name, partition, promised)
         return job.entries[before:]
 
     def again(self, job: SiteJob, former: SiteJob, *, keeps_place: bool) -> None:
@@ -107,10 +104,10 @@ class Admission:
             setattr(job, name, getattr(former, name))
         self._expect(job)
         for before in former.entries:
-            if before.lane is not None:  # it may be over
+            if before.promised is not None:  # it may be over
                 continue
             number = before.number if keeps_place else self.next_number()
-            entry = Entry(job, before.partition, before.tier, before.kind, number)
+            entry = SiteEntry(job, before.partition, before.tier, before.kind, number)
             entry.cores = before.cores
             self._limit(entry, job)
             job.entries.append(entry)
@@ -119,7 +116,7 @@ class Admission:
         expected = self._walltimes.expected(job, self._state)
         job.expected = max(expected, 0.0) if expected < job.walltime else job.walltime
 
-    def _limit(self, entry: Entry, job: SiteJob) -> None:
+    def _limit(self, entry: SiteEntry, job: SiteJob) -> None:
         """Set the time limit of an entry, and how long it is expected to run."""
         partition = self.rules.partitions.get(entry.partition, ANY)
         entry.limit = time_limit(job, partition, self.rules)
@@ -127,7 +124,7 @@ class Admission:
             entry.limit = job.run.pieces.limit(entry.limit)
         entry.expected = min(job.expected, entry.limit)
 
-    def divided(self, job: SiteJob, run: Run) -> None:
+    def divided(self, job: SiteJob, run: JobRun) -> None:
         """A job was prepared, and runs in pieces: that takes longer."""
         job.id, job.job, job.run = run.id, run.job, run
         job.walltime = math.inf if run.job.walltime is None else run.job.walltime
@@ -135,10 +132,12 @@ class Admission:
         for entry in job.entries:
             self._limit(entry, job)
 
-    def _add_entry(self, job: SiteJob, name: str, partition: Partition, lane: Lane | None = None) -> str | None:
+    def _add_entry(
+        self, job: SiteJob, name: str, partition: Partition, promised: PromisedHosts | None = None
+    ) -> str | None:
         request, size = job.request, job.size
         whole = job.is_whole or partition.exclusive
-        hosts = None if lane is None else lane.hosts
+        hosts = None if promised is None else promised.hosts
         found = self._places(request, size, name, whole, hosts)
         if isinstance(found, str):
             return found
@@ -149,8 +148,8 @@ class Admission:
             if within is None:
                 return f"it asks for {size} whole hosts, which have more cores than the {most:g} that {scope} can have"
             eligible = frozenset(within)
-        kind = self._queue.kind(amount, eligible if lane is None else lane.numbered(eligible))
-        entry = Entry(job, name, partition.tier, kind, self.next_number(), lane)
+        kind = self._queue.kind(amount, eligible if promised is None else promised.numbered(eligible))
+        entry = SiteEntry(job, name, partition.tier, kind, self.next_number(), promised)
         entry.cores = self._cores_of(kind, size, amount)[1]
         self._expect(job)
         self._limit(entry, job)
@@ -189,7 +188,7 @@ class Admission:
             return f"no {size} hosts{f' of partition {name}' if name else ''} have together what it asks for"
         return eligible, pool.amount(needs_of(request, size), whole)
 
-    def _cores_of(self, kind: Kind, size: int, amount: Amount) -> tuple[int, int]:
+    def _cores_of(self, kind: JobKind, size: int, amount: Amount) -> tuple[int, int]:
         """The least and the most cores that a job of a kind takes; jobs that are alike ask once."""
         key = kind, size, amount
         found = self._cores.get(key)

@@ -1,7 +1,6 @@
-"""A plan whose jobs start only where and when a cap of watts allows it: watts are planned as hosts are.
+"""The plan under a cap, in which watts are planned as hosts are: jobs start only where and when it allows them.
 
-A job draws its watts until it ends, or is killed: what counts is its limit, and not how long it is expected to run.
-This module must not know the watts of hosts, and how a plan goes through the jobs.
+A job draws its watts until it ends, or is killed: its limit counts, and not how long it is expected to run.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.policies.allocations import rows
 from batprotocol.policies.availability import Amount, Found
-from batprotocol.policies.backfilling import Settings
+from batprotocol.policies.backfilling import PlanSettings
 from batprotocol.policies.driver import Actions
-from batprotocol.policies.jobs import Entry, SiteJob, SiteRunning
-from batprotocol.policies.site.plan import Planner
+from batprotocol.policies.jobs import SiteEntry, SiteJob, SiteRunning
+from batprotocol.policies.site.plan import AmountPlanner
 from batprotocol.policies.site.reservations import NEVER, Start
 from batprotocol.policies.site.sleeping import Idling, Sleeping
 from batprotocol.policies.site.state import SiteState
@@ -41,7 +40,7 @@ class Scarcity:
         need: the least that an entry draws, wherever it runs; 0: unknown.
     """
 
-    def __init__(self, budget: Budget, need: Callable[[Entry], int]) -> None:
+    def __init__(self, budget: Budget, need: Callable[[SiteEntry], int]) -> None:
         self._budget, self._need = budget, need
         self._lasting: set[int | str] = set()  # those that may draw watts when their hosts are free for others
         self._margin = 0.0
@@ -57,17 +56,17 @@ class Scarcity:
         else:
             self._lasting.discard(which)
 
-    def certain(self, entry: Entry) -> tuple[int, float]:
+    def certain(self, entry: SiteEntry) -> tuple[int, float]:
         """The watts that an entry surely draws in addition to all others, and for how many seconds; 0: unknown.
 
         Hosts that are free are without watts of other jobs, unless one can last longer than it is expected to.
         """
         seconds = entry.limit - self._margin
-        if self._lasting or entry.lane is not None or not (self._margin and seconds > 0):
+        if self._lasting or entry.promised is not None or not (self._margin and seconds > 0):
             return 0, 0.0
         return self._need(entry), seconds
 
-    def closed(self, entry: Entry, now: float, before: float) -> list[tuple[float, float]]:
+    def closed(self, entry: SiteEntry, now: float, before: float) -> list[tuple[float, float]]:
         """Intervals in which an entry surely cannot start, from now on and until a time, as of `Budget.closed`."""
         need, seconds = self.certain(entry)
         return self._budget.closed(need, now, before, seconds) if need else []
@@ -76,12 +75,14 @@ class Scarcity:
         """A time from now on before which all times are in intervals of `closed`, also when they are rounded."""
         return max(self._budget.first_open(closed, now) - self._margin, now)
 
-    def may_run(self, entry: Entry, now: float) -> bool:
+    def may_run(self, entry: SiteEntry, now: float) -> bool:
         """Whether watts may suffice for an entry from now on, beside all reservations."""
         need, seconds = self.certain(entry)
         return not need or self._budget.may_begin(need, now, seconds)
 
-    def may_start(self, entry: Entry, heads: Sequence[Entry], held: Iterable[Held], now: float, *, both: bool) -> bool:
+    def may_start(
+        self, entry: SiteEntry, heads: Sequence[SiteEntry], held: Iterable[Held], now: float, *, both: bool
+    ) -> bool:
         """Whether watts may suffice for an entry now, if reservations move.
 
         Args:
@@ -113,30 +114,32 @@ class _Seconds(NamedTuple):
     off: float = 0.0
 
 
-class Lead:
+class SwitchTimes:
     """The entries that lacked the time to switch their hosts on or off."""
 
     def __init__(self) -> None:
-        self._late: dict[int, tuple[Entry, _Seconds]] = {}
-        self._known: dict[int, tuple[Entry, _Seconds]] = {}  # none: its hosts are to be switched on ahead the next time
+        self._late: dict[int, tuple[SiteEntry, _Seconds]] = {}
+        self._known: dict[
+            int, tuple[SiteEntry, _Seconds]
+        ] = {}  # none: its hosts are to be switched on ahead the next time
         self._has_grown = False
 
-    def knows(self, entry: Entry) -> bool:
+    def knows(self, entry: SiteEntry) -> bool:
         """Whether an entry was late in an earlier plan."""
         return entry.number in self._known
 
-    def of(self, entry: Entry) -> float:
+    def of(self, entry: SiteEntry) -> float:
         """The seconds for which an entry needs its watts before it starts and after it ends."""
         return sum(self._known[entry.number][1]) if entry.number in self._known else 0.0
 
-    def text(self, entries: Iterable[Entry]) -> str:
+    def text(self, entries: Iterable[SiteEntry]) -> str:
         """How much longer entries need their watts, as a part of a sentence; "": no longer."""
         known = (self._known[entry.number][1] if entry.number in self._known else _Seconds() for entry in entries)
         on, off = min(known, key=sum)
         found = f" after {on:g} s to switch its hosts on" if on else ""
         return found + (f"{' and' if on else ''} before {off:g} s to switch them off" if off else "")
 
-    def lacks(self, entry: Entry, on: float, off: float = 0.0) -> None:
+    def lacks(self, entry: SiteEntry, on: float, off: float = 0.0) -> None:
         """An entry could start now if its hosts were on, and were off as soon as it ends.
 
         Args:
@@ -150,7 +153,7 @@ class Lead:
         """A plan begins."""
         self._late.clear()
 
-    def over(self, entry: Entry) -> None:
+    def over(self, entry: SiteEntry) -> None:
         """An entry has started, or does not wait any more."""
         self._known.pop(entry.number, None)
 
@@ -159,7 +162,7 @@ class Lead:
         had, self._has_grown = self._has_grown, False
         return had
 
-    def late(self, sleeping: Sleeping | None) -> list[Entry]:
+    def late(self, sleeping: Sleeping | None) -> list[SiteEntry]:
         """The entries that were late in this plan, or in an earlier one.
 
         The first time, hosts that were switched off for the watts of others may be switched on ahead of it. The second
@@ -181,7 +184,7 @@ class Lead:
 # The parts of a plan under a cap: the watts of jobs, the slower power states, and the hosts that are switched off.
 
 
-class Power(NamedTuple):
+class PowerLimits(NamedTuple):
     """The watts that jobs and idle hosts may draw.
 
     Attributes:
@@ -200,7 +203,7 @@ _MOST_TIMES: Final = 100_000
 _MOST_KNOWN: Final = 4096
 
 
-class CappedPlanner(Planner):
+class CappedPlanner(AmountPlanner):
     """Chooses what starts, under a cap.
 
     Args:
@@ -209,10 +212,13 @@ class CappedPlanner(Planner):
         site: the state of the site.
     """
 
-    def __init__(self, power: Power, settings: Settings, site: SiteState) -> None:
+    def __init__(self, power: PowerLimits, settings: PlanSettings, site: SiteState) -> None:
         super().__init__(settings, site)
         self._budget, self._pacing, self._idling = power
-        self._own, budget = site.lanes.own, power.budget  # in the lane of a reservation, a host has another number
+        self._own, budget = (
+            site.promises.own,
+            power.budget,
+        )
         self._held: dict[int, Held] = {}  # hosts, time and pace of each reservation
         self._run: dict[str, tuple[list[int], float, int]] = {}  # hosts, latest end and pace of each running job
         self._kept: list[tuple[int, float]] = []  # for entries that wait without a reservation
@@ -220,7 +226,7 @@ class CappedPlanner(Planner):
         self._needs: dict[tuple[object, ...], int] = {}
         self._next_less = budget.allowance.next_step(-math.inf)
         self._scarcity = Scarcity(budget, lambda entry: self._need(entry, entry.pace))
-        self._lead = Lead()
+        self._switch_times = SwitchTimes()
         self._picked: dict[str, tuple[int, float]] = {}  # the slower pace of a job that starts, and its usual time
 
     # When to plan
@@ -238,7 +244,7 @@ class CappedPlanner(Planner):
     def starting(self) -> Iterator[Start]:
         self._budget.advance(self._state.now)
         self._scarcity.advance(self._state.resolution)
-        self._lead.forget()
+        self._switch_times.forget()
         yield from super().starting()
         self._forget_kept()
         if self._is_still():
@@ -252,9 +258,9 @@ class CappedPlanner(Planner):
 
     def _make_time(self) -> None:
         """Jobs lack only the time to switch their hosts on: that is done ahead from now on, if it is possible."""
-        for entry in self._lead.late(self.sleeping):
+        for entry in self._switch_times.late(self.sleeping):
             if entry.job.id not in self._queue.jobs:
-                self._lead.over(entry)
+                self._switch_times.over(entry)
             elif entry.number not in self.heads:
                 self._reserve(entry)
 
@@ -264,34 +270,34 @@ class CappedPlanner(Planner):
 
     # Choices
 
-    def _lasts(self, entry: Entry, now: float) -> float:
+    def _lasts(self, entry: SiteEntry, now: float) -> float:
         """For how long an entry draws watts at most, if it starts now or later."""
-        lane = entry.lane
-        return entry.limit if lane is None or not lane.windows else min(entry.limit, lane.rest(now))
+        promised = entry.promised
+        return entry.limit if promised is None or not promised.windows else min(entry.limit, promised.rest(now))
 
-    def _need(self, entry: Entry, pace: int) -> int:
+    def _need(self, entry: SiteEntry, pace: int) -> int:
         """The least that an entry draws at a pace, wherever it runs."""
         return self._budget.smallest(entry.job.size, pace) if entry.kind.amount == self._pool.whole else 0
 
-    def _surely_lacks(self, entry: Entry, now: float) -> bool:
+    def _surely_lacks(self, entry: SiteEntry, now: float) -> bool:
         """Whether watts do not suffice for an entry now, wherever it runs: also not if hosts are switched off."""
         if self._idling is None and self._need(entry, entry.pace) > max(self._budget.rest(now), 0):
             return True
         return self.bare is None and not self._scarcity.may_run(entry, now)
 
-    def _now(self, entry: Entry, shut: frozenset[int] = frozenset()) -> list[int] | None:
+    def _now(self, entry: SiteEntry, shut: frozenset[int] = frozenset()) -> list[int] | None:
         self._forget_pace(entry)
         if self._pacing is None and self._surely_lacks(entry, self._state.now):  # most do, so little is done for each
             return None
         hosts = super()._now(entry, shut)
-        if self._pacing is None or entry.lane is not None or entry.kind.amount != self._pool.whole:
+        if self._pacing is None or entry.promised is not None or entry.kind.amount != self._pool.whole:
             return hosts
         if hosts is None:
             return self._slower(entry, shut)
         self._picked[entry.job.id] = entry.pace, entry.expected
         return hosts
 
-    def _slower(self, entry: Entry, shut: frozenset[int]) -> list[int] | None:
+    def _slower(self, entry: SiteEntry, shut: frozenset[int]) -> list[int] | None:
         """Hosts on which an entry can start now at a slower pace, the fastest of them; None: it cannot."""
         assert self._pacing is not None
         usual, floor, own = entry.expected, entry.pace, [self._own(host) for host in entry.kind.fitting]
@@ -306,26 +312,26 @@ class CappedPlanner(Planner):
         entry.expected = usual
         return None
 
-    def _forget_pace(self, entry: Entry) -> None:
+    def _forget_pace(self, entry: SiteEntry) -> None:
         """An entry has not started at the pace at which it could have."""
         if self._picked:
             pace_and_usual = self._picked.pop(entry.job.id, None)
             if pace_and_usual is not None:
                 entry.expected = pace_and_usual[1]
 
-    def _pace(self, entry: Entry) -> int:
+    def _pace(self, entry: SiteEntry) -> int:
         """The pace at which an entry starts now."""
         picked = self._picked.get(entry.job.id) if self._picked else None
         return entry.pace if picked is None else picked[0]
 
-    def _spares(self, entry: Entry, hosts: list[int]) -> bool:
+    def _spares(self, entry: SiteEntry, hosts: list[int]) -> bool:
         spares = super()._spares(entry, hosts)
         if not spares:
             self._forget_pace(entry)
         return spares
 
     def _chosen_now(
-        self, entry: Entry, hosts: list[int], first: Callable[[int], int] | None = None
+        self, entry: SiteEntry, hosts: list[int], first: Callable[[int], int] | None = None
     ) -> list[int] | None:
         now, budget, idling, pace = self._state.now, self._budget, self._idling, self._pace(entry)
         need = self._need(entry, pace)
@@ -345,22 +351,22 @@ class CappedPlanner(Planner):
                 if lacks <= 0 and idling is not None:
                     lacks = idling.lacks_later(own, now, end + delay, pace)
                     if lacks > 0:
-                        self._lead.lacks(entry, delay, idling.ahead)
+                        self._switch_times.lacks(entry, delay, idling.ahead)
                 if lacks <= 0:
                     return chosen
                 if idling is not None and not idling.lacking:
                     idling.lacking = lacks  # some are switched off
             elif delay and lacks <= 0 and budget.fits(own, now, end, pace):
-                self._lead.lacks(entry, delay)
+                self._switch_times.lacks(entry, delay)
         return None
 
     def _chosen_at(
-        self, entry: Entry, hosts: Sequence[int], free: Mapping[int, Amount], time: float
+        self, entry: SiteEntry, hosts: Sequence[int], free: Mapping[int, Amount], time: float
     ) -> list[int] | None:
         budget, pace = self._budget, entry.pace
         if self._need(entry, pace) > budget.allowance.at(time):
             return None
-        end = time + self._lasts(entry, time) + self._lead.of(entry)
+        end = time + self._lasts(entry, time) + self._switch_times.of(entry)
 
         def cost(host: int) -> tuple[int, int]:
             return budget.cost(self._own(host), time, end, pace), 0
@@ -372,7 +378,7 @@ class CappedPlanner(Planner):
 
     def _choices(
         self,
-        entry: Entry,
+        entry: SiteEntry,
         hosts: Sequence[int],
         free: Mapping[int, Amount],
         cost: Callable[[int], Any],
@@ -408,17 +414,17 @@ class CappedPlanner(Planner):
                 if chosen is not None:
                     yield chosen
 
-    def possible(self, entry: Entry, hosts: Sequence[int], time: float = 0.0) -> list[int] | None:
-        budget, seconds, pace = self._budget, self._lasts(entry, time) + self._lead.of(entry), entry.pace
+    def possible(self, entry: SiteEntry, hosts: Sequence[int], time: float = 0.0) -> list[int] | None:
+        budget, seconds, pace = self._budget, self._lasts(entry, time) + self._switch_times.of(entry), entry.pace
         free = self._pool.capacity
         for chosen in self._choices(entry, hosts, free, lambda host: budget.sum((self._own(host),), pace), None):
             if budget.allowance.lasts(budget.sum(map(self._own, chosen), pace), seconds, time):
                 return chosen
         return None
 
-    def hopeless(self, job: SiteJob, now: float) -> tuple[list[Entry], str]:
+    def hopeless(self, job: SiteJob, now: float) -> tuple[list[SiteEntry], str]:
         allowance = self._budget.allowance
-        found = [entry for entry in job.entries if entry.lane is None and not self._has_pace(entry, now)]
+        found = [entry for entry in job.entries if entry.promised is None and not self._has_pace(entry, now)]
         if not found:
             return [], ""
         paces = {entry.number: self._possible_paces(entry) for entry in found}
@@ -428,10 +434,11 @@ class CappedPlanner(Planner):
         if least > left:
             return found, f"{asked}, and the cap leaves {max(left, 0) / 1e6:.10g} W"
         limit, longest = min(entry.limit for entry in found), allowance.longest(least, now)
-        runs_for = "has no walltime" if limit == math.inf else f"can run for {limit:g} s{self._lead.text(found)}"
+        longer = self._switch_times.text(found)
+        runs_for = "has no walltime" if limit == math.inf else f"can run for {limit:g} s{longer}"
         return found, f"{asked} and {runs_for}, and the cap leaves that for {longest:g} s"
 
-    def _possible_paces(self, entry: Entry) -> list[int]:
+    def _possible_paces(self, entry: SiteEntry) -> list[int]:
         """The paces at which an entry may run."""
         if self._pacing is None or entry.kind.amount != self._pool.whole:
             return [0]
@@ -439,16 +446,16 @@ class CappedPlanner(Planner):
         paces = self._budget.paces
         return [pace for pace in paces if not pace or self._pacing.is_possible(entry, own, pace)]
 
-    def _has_pace(self, entry: Entry, now: float) -> bool:
+    def _has_pace(self, entry: SiteEntry, now: float) -> bool:
         """Whether an entry can run some time, and from which pace on."""
         for pace in self._possible_paces(entry):
-            lasts = entry.limit + self._lead.of(entry)
+            lasts = entry.limit + self._switch_times.of(entry)
             if pace >= entry.pace and self._budget.allowance.lasts(self._least(entry, pace), lasts, now):
                 self._slow_down(entry, pace)
                 return True
         return False
 
-    def _slow_down(self, entry: Entry, pace: int) -> None:
+    def _slow_down(self, entry: SiteEntry, pace: int) -> None:
         """An entry never runs faster than at a pace from now on. Its reservation was for another time."""
         if pace > entry.pace and self._pacing is not None:
             self._give_up(entry)
@@ -456,8 +463,8 @@ class CappedPlanner(Planner):
             entry.expected = self._pacing.expected(entry, own, pace, entry.pace, entry.expected)
             entry.pace = pace
 
-    def slow_down(self, entry: Entry) -> bool:
-        slower = [pace for pace in self._possible_paces(entry) if pace > entry.pace and entry.lane is None]
+    def slow_down(self, entry: SiteEntry) -> bool:
+        slower = [pace for pace in self._possible_paces(entry) if pace > entry.pace and entry.promised is None]
         if slower:
             self._slow_down(entry, slower[0])
         return bool(slower)
@@ -465,11 +472,11 @@ class CappedPlanner(Planner):
     def is_less_allowed(self, now: float) -> bool:
         allowance = self._budget.allowance
         if allowance.repeats or not self._next_less <= now:
-            return self._lead.grows()
+            return self._switch_times.grows()
         self._next_less = allowance.next_step(now)
         return True
 
-    def _least(self, entry: Entry, pace: int = 0) -> int:
+    def _least(self, entry: SiteEntry, pace: int = 0) -> int:
         """The least that an entry draws at a pace on hosts that it could have, if no other job ran."""
         budget, key = self._budget, (entry.choice, pace)
         found = self._needs.get(key)
@@ -490,7 +497,7 @@ class CappedPlanner(Planner):
 
     def _first_time(
         self,
-        entry: Entry,
+        entry: SiteEntry,
         seconds: float,
         now: float,
         choose: Callable[[Sequence[int], float], list[int] | None] | None,
@@ -508,37 +515,37 @@ class CappedPlanner(Planner):
             may=partial(budget.is_open_at, closed) if closed else None,
         )
 
-    def _times(self, entry: Entry, now: float, before: float) -> list[float]:
+    def _times(self, entry: SiteEntry, now: float, before: float) -> list[float]:
         """The times at which watts may begin to suffice for an entry: as others end, or as more is allowed."""
         budget, allowance = self._budget, self._budget.allowance
         last = max([now, budget.last_change(), *(end for end in self.ends[-1:] if end < NEVER)])
         rises = allowance.rises(now, min(before, last + 2 * allowance.period))  # then, all is as a period before
         return [*budget.changes(now, before), *islice(rises, _MOST_TIMES)]
 
-    def _give_up(self, entry: Entry) -> None:
-        (self._release if self._lead.knows(entry) else super()._give_up)(entry)  # late entries get another one
+    def _give_up(self, entry: SiteEntry) -> None:
+        (self._release if self._switch_times.knows(entry) else super()._give_up)(entry)  # late entries get another one
 
-    def _may_move_forward(self, entry: Entry) -> bool:
+    def _may_move_forward(self, entry: SiteEntry) -> bool:
         return self._gained or super()._may_move_forward(entry)
 
-    def _stays(self, entry: Entry) -> bool:
+    def _stays(self, entry: SiteEntry) -> bool:
         return False
 
-    def _step_back(self, entry: Entry) -> tuple[float, float]:
+    def _step_back(self, entry: SiteEntry) -> tuple[float, float]:
         precedes = self._queue.precedence(entry)
         for head in list(self.heads.values()):
             if self._queue.precedence(head) > precedes and head.number not in self._fixed:
                 self._release(head)
         return self._last()
 
-    def _is_short(self, head: Entry, hosts: set[int]) -> bool:
+    def _is_short(self, head: SiteEntry, hosts: set[int]) -> bool:
         if super()._is_short(head, hosts):
             return True
         held = self._held.get(head.number)
         return held is not None and self._budget.is_over(held[1], held[2])
 
     def victims(
-        self, entry: Entry, victims: list[SiteRunning], hosts: list[int], others: list[SiteRunning], now: float
+        self, entry: SiteEntry, victims: list[SiteRunning], hosts: list[int], others: list[SiteRunning], now: float
     ) -> list[SiteRunning] | None:
         budget, own, end = self._budget, [self._own(host) for host in hosts], now + self._lasts(entry, now)
         given = [held for number, held in self._held.items() if number not in self._fixed]
@@ -565,7 +572,7 @@ class CappedPlanner(Planner):
             budget.take(*held)
         return found if may else None
 
-    def _may_start_beside(self, entry: Entry, heads: list[Entry]) -> bool:
+    def _may_start_beside(self, entry: SiteEntry, heads: list[SiteEntry]) -> bool:
         now, need, is_on = self._state.now, self._need(entry, entry.pace), self._idling is None
         may = not (is_on and need > max(self._budget.rest(now), 0))
         if may and self.bare is None:
@@ -574,7 +581,7 @@ class CappedPlanner(Planner):
         self._gained |= not may  # as if the reservations had been made anew
         return may
 
-    def _may_start(self, entry: Entry, hosts: list[int]) -> bool:
+    def _may_start(self, entry: SiteEntry, hosts: list[int]) -> bool:
         if not super()._may_start(entry, hosts):
             return False
         budget, now, own, pace = self._budget, self._state.now, [self._own(host) for host in hosts], entry.pace
@@ -589,7 +596,7 @@ class CappedPlanner(Planner):
             self._picked[entry.job.id] = pace, entry.expected
         return may
 
-    def _wait_for(self, entry: Entry) -> None:
+    def _wait_for(self, entry: SiteEntry) -> None:
         if not self.settings.backfills:  # no later job takes the watts that it waits for
             need = self._least(entry, entry.pace)
             self._kept.append((need, self._state.now))
@@ -602,15 +609,15 @@ class CappedPlanner(Planner):
 
     # What is taken
 
-    def _take(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
+    def _take(self, entry: SiteEntry, hosts: Sequence[int], begin: float) -> None:
         super()._take(entry, hosts, begin)
-        end = begin + self._lasts(entry, begin) + self._lead.of(entry)
+        end = begin + self._lasts(entry, begin) + self._switch_times.of(entry)
         held = [self._own(host) for host in hosts], begin, end, self._pace(entry)
         self._held[entry.number] = held
         self._scarcity.note(entry.number, lasts=begin + entry.expected < held[2])
         self._budget.take(*held)
 
-    def _give_back(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
+    def _give_back(self, entry: SiteEntry, hosts: Sequence[int], begin: float) -> None:
         super()._give_back(entry, hosts, begin)
         self._budget.give_back(*self._held.pop(entry.number))
         self._scarcity.note(entry.number, lasts=False)
@@ -624,7 +631,7 @@ class CappedPlanner(Planner):
     def began(self, job: SiteRunning) -> None:
         own, end, pace = job.members, job.started + job.entry.limit, self._pace(job.entry)
         self._picked.pop(job.waited.id, None)
-        self._lead.over(job.entry)
+        self._switch_times.over(job.entry)
         self._run[job.waited.id] = own, end, pace
         self._scarcity.note(job.waited.id, lasts=job.end < end)
         self._budget.began(own, pace)

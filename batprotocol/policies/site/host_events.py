@@ -1,6 +1,6 @@
-"""The jobs that wait for anything: held until their time and dependencies have come, or in the queue, or given up.
+"""The jobs that do not run yet, and the effects of failures and windows on all jobs.
 
-This module must not know which jobs start, and what has become of those that run.
+Jobs are held until their time and dependencies have come. Then they are in the queue, or are given up.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 
 from batprotocol.model import FinalJobState
-from batprotocol.policies.availability import Lane
 from batprotocol.policies.energy import Turn, Wait
-from batprotocol.policies.jobs import Entry, SiteJob, SiteRunning
-from batprotocol.policies.site.plan import Planner
-from batprotocol.policies.site.reruns import Lives
+from batprotocol.policies.jobs import PromisedHosts, SiteEntry, SiteJob, SiteRunning
+from batprotocol.policies.site.plan import AmountPlanner
+from batprotocol.policies.site.reruns import Reruns
 from batprotocol.policies.site.rules import refusal_of_deadline
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.state import SiteState
@@ -23,14 +22,14 @@ from batprotocol.workloads.host_events import HostChange, HostEvent, Window
 from batprotocol.workloads.requests import Dependencies, Request, read_request
 
 
-class Holding:
+class HeldJobs:
     """The jobs that wait, until they start or never can.
 
     Args:
         site: the state of the site.
         planner: the plan.
         windows: the windows that are known.
-        lives: the jobs that run again.
+        reruns: the jobs that run again.
         starts: which jobs wait for a better time; None: they start as soon as they can.
         reject: rejects a job, with a reason.
 
@@ -41,17 +40,17 @@ class Holding:
     def __init__(
         self,
         site: SiteState,
-        planner: Planner,
+        planner: AmountPlanner,
         windows: Windows,
-        lives: Lives,
+        reruns: Reruns,
         starts: Wait | None,
         reject: Callable[[str, str], None],
     ) -> None:
         self._state, self._queue, self._usage, self._running = site.state, site.queue, site.usage, site.running
-        self._planner, self._windows, self._lives, self._part, self._reject_job = (
+        self._planner, self._windows, self._reruns, self._part, self._reject_job = (
             planner,
             windows,
-            lives,
+            reruns,
             starts,
             reject,
         )
@@ -145,7 +144,7 @@ class Holding:
             *(self._state.now, job.since, job.total if ran else job.entries[0].expected),
             walltime=job.walltime + job.ran,
             deadline=None if deadline is None else deadline.of(job.submitted),
-            divisible=part.interruptible and self._lives.is_divisible(job),
+            divisible=part.interruptible and self._reruns.is_divisible(job),
             ran=ran,
         )
 
@@ -198,7 +197,7 @@ class Holding:
     def _see(self, job_ids: Iterable[str]) -> None:
         """The dependencies of these jobs may have changed."""
         for first_id in job_ids:
-            job = self.jobs.get(self._lives.current(first_id))
+            job = self.jobs.get(self._reruns.current(first_id))
             if job is not None and self.look_at(job):
                 self._joined = True
 
@@ -279,10 +278,10 @@ class Holding:
         return times[0][0] if times else math.inf
 
 
-# The fates of jobs as hosts fail and come back, and as windows are announced, begin and end.
+# The effects of host events: hosts fail and come back, and windows are announced, begin and end
 
 
-class Fates:
+class HostEventEffects:
     """Does what failures and windows mean for jobs.
 
     Args:
@@ -297,14 +296,14 @@ class Fates:
     def __init__(
         self,
         site: SiteState,
-        planner: Planner,
+        planner: AmountPlanner,
         windows: Windows,
-        holding: Holding,
+        holding: HeldJobs,
         kill: Callable[[list[str]], None],
         take_back: Callable[[SiteRunning], None],
     ) -> None:
         self._site, self._state, self._queue = site, site.state, site.queue
-        self._planner, self._windows, self._holding = planner, windows, holding
+        self._planner, self._windows, self._held_jobs = planner, windows, holding
         self._kill_these, self._take_back = kill, take_back
 
     def kill(self, jobs: Iterable[SiteRunning], cause: str) -> None:
@@ -325,24 +324,24 @@ class Fates:
 
     def hosts_changed(self, event: HostEvent) -> None:
         """Hosts fail, are drained or come back now."""
-        back = self._site.away.change(event, self._state.now)
-        self._planner.freed(self._site.lanes.everywhere(back))
+        back = self._site.unavailable.change(event, self._state.now)
+        self._planner.freed(self._site.promises.everywhere(back))
         if event.state is not HostChange.UP:
-            self._planner.closed(set(self._site.lanes.everywhere(event.hosts)), self._state.now)
-            there = self._site.residents_on(event.hosts)
+            self._planner.closed(set(self._site.promises.everywhere(event.hosts)), self._state.now)
+            there = self._site.jobs_on(event.hosts)
             self.kill([job for job in there if job.missing or event.state is HostChange.DOWN], "failure")
 
     def announced(self, window: Window) -> None:
         """A window is known from now on. Jobs that it meets, and that wait for hosts to be on, are planned anew."""
-        there = self._site.residents_on(window.hosts)
+        there = self._site.jobs_on(window.hosts)
         self.kill([job for job in there if job.missing and job.end > window.begin], "window")
-        lane = self._windows.announce(window)
-        if lane is not None:
+        promised = self._windows.announce(window)
+        if promised is not None:
             for job in self._queue.jobs.values():
-                for entry in self._windows.enter(job, [lane]):
+                for entry in self._windows.enter(job, [promised]):
                     self._queue.add_entry(entry)
-            for job in self._holding.jobs.values():
-                self._windows.enter(job, [lane])
+            for job in self._held_jobs.jobs.values():
+                self._windows.enter(job, [promised])
         self._look_at_reservations()
 
     def no_more_events(self) -> None:
@@ -354,18 +353,18 @@ class Fates:
     def turn(self) -> bool:
         """Windows begin and end; whether some do."""
         has_turned = False
-        for window, lane, begins in self._windows.turns():
+        for window, promised, begins in self._windows.turns():
             has_turned = True
-            if lane is None and begins:
-                self._clear(self._site.residents_on(window.hosts))
-            elif lane is not None and begins:
-                there = self._site.residents_on(window.hosts)
-                self.kill([job for job in there if job.missing and job.entry.lane is not lane], "window")
-            elif lane is not None:
-                if not lane.is_open(self._state.now):
-                    self._clear(job for job in self._site.running.values() if job.entry.lane is lane)
-                if not lane.windows:
-                    self._close(lane)
+            if promised is None and begins:
+                self._clear(self._site.jobs_on(window.hosts))
+            elif promised is not None and begins:
+                there = self._site.jobs_on(window.hosts)
+                self.kill([job for job in there if job.missing and job.entry.promised is not promised], "window")
+            elif promised is not None:
+                if not promised.is_open(self._state.now):
+                    self._clear(job for job in self._site.running.values() if job.entry.promised is promised)
+                if not promised.windows:
+                    self._close(promised)
         if has_turned:
             self._look_at_reservations()
             self._give_up_hope()
@@ -373,9 +372,9 @@ class Fates:
 
     def _look_at_reservations(self) -> None:
         """Look at the jobs whose reservation was not known."""
-        for job in [job for job in self._holding.jobs.values() if job.request.reservation is not None]:
-            if job.id in self._holding.jobs:
-                self._holding.look_at(job)
+        for job in [job for job in self._held_jobs.jobs.values() if job.request.reservation is not None]:
+            if job.id in self._held_jobs.jobs:
+                self._held_jobs.look_at(job)
 
     def give_up_power(self) -> bool:
         """Where less may be drawn from now on than before: reject the jobs that need more; whether there were some."""
@@ -390,15 +389,15 @@ class Fates:
             entries, why = self._planner.hopeless(job, self._state.now)
             rest = [entry for entry in job.entries if entry not in entries]
             if entries and not rest:
-                self._holding.give_up(job, why)
-            elif entries and any(entry.lane is None for entry in rest):  # a reservation may be over before it starts
+                self._held_jobs.give_up(job, why)
+            elif entries and any(entry.promised is None for entry in rest):  # reservations may end before it starts
                 self._leave(job, entries)
             elif not job.entries and job.request.reservation is None:  # the last reservation that it could have is over
-                self._holding.give_up(job, self._windows.why_hopeless(job))
-        waiting = [job for job in jobs if self._holding.waits(job.id) is not None]
+                self._held_jobs.give_up(job, self._windows.why_hopeless(job))
+        waiting = [job for job in jobs if self._held_jobs.waits(job.id) is not None]
         for job, entries in self._windows.hopeless(waiting):
             if len(entries) == len(job.entries):
-                self._holding.give_up(job, self._windows.why_hopeless(job))
+                self._held_jobs.give_up(job, self._windows.why_hopeless(job))
             else:
                 self._leave(job, entries)
 
@@ -414,9 +413,9 @@ class Fates:
         return None
 
     def _give_up_hope(self) -> None:
-        self.give_up_hope([*self._holding.jobs.values(), *self._queue.jobs.values()])
+        self.give_up_hope([*self._held_jobs.jobs.values(), *self._queue.jobs.values()])
 
-    def _leave(self, job: SiteJob, entries: list[Entry]) -> None:
+    def _leave(self, job: SiteJob, entries: list[SiteEntry]) -> None:
         """A job cannot start any more where these entries are."""
         job.entries = [entry for entry in job.entries if entry not in entries]
         if job.id in self._queue.jobs:
@@ -429,11 +428,11 @@ class Fates:
         late = self._state.now + self._state.resolution
         self.kill([job for job in jobs if job.started + job.entry.job.walltime > late], "window")
 
-    def _close(self, lane: Lane) -> None:
+    def _close(self, promised: PromisedHosts) -> None:
         """The windows of a reservation are over: no job waits for it any more."""
-        for job in [*self._queue.jobs.values(), *self._holding.jobs.values()]:
-            self._leave(job, [entry for entry in job.entries if entry.lane is lane])
+        for job in [*self._queue.jobs.values(), *self._held_jobs.jobs.values()]:
+            self._leave(job, [entry for entry in job.entries if entry.promised is promised])
             if not job.entries and job.id in self._queue.jobs:
                 self._queue.remove(job)
-                self._holding.jobs[job.id] = job
-        self._windows.close(lane)
+                self._held_jobs.jobs[job.id] = job
+        self._windows.close(promised)

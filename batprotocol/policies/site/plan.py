@@ -1,4 +1,8 @@
-"""The kinds of backfilling as settings of one plan. This module must not know how it is made."""
+"""The plan of a site: which jobs start now, and where: reservations for the first jobs, and backfilling around them.
+
+All kinds of backfilling are one plan with another number of reservations: none (the first job starts, or all wait), one
+for each partition (EASY), several, or one for each job (conservative).
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 
-from batprotocol.policies.backfilling import Settings
-from batprotocol.policies.jobs import Entry, Kind, Ranked
-from batprotocol.policies.site.reservations import Reserving, Start
+from batprotocol.policies.backfilling import PlanSettings
+from batprotocol.policies.jobs import JobKind, Ranked, SiteEntry
+from batprotocol.policies.site.reservations import ReservationPlanner, Start
 from batprotocol.policies.site.state import SiteState
 
-# The entries of one kind while a plan goes through them. This module must not know what a plan is.
+# The entries of one kind while a plan goes through them.
 
 
-class Line:
+class Candidates:
     """The entries of a kind, in order, while they are looked at for backfilling: an iterator of those that come next.
 
     Attributes:
@@ -25,7 +29,7 @@ class Line:
 
     __slots__ = ("_after", "_again", "_rest", "kind", "passed")
 
-    def __init__(self, kind: Kind, rest: Iterator[Ranked]) -> None:
+    def __init__(self, kind: JobKind, rest: Iterator[Ranked]) -> None:
         self.kind = kind
         self.passed: list[Ranked] = []
         self._rest = rest
@@ -60,14 +64,11 @@ class Line:
         self._again.append(ranked)
 
 
-# Which jobs of a site start now, and where: reservations for the first jobs, and backfilling around them.
-
-
-Asked = Callable[[Entry], bool]
+Asked = Callable[[SiteEntry], bool]
 """A question about an entry."""
 
 
-class Planner(Reserving):
+class AmountPlanner(ReservationPlanner):
     """Chooses what starts.
 
     Args:
@@ -75,7 +76,7 @@ class Planner(Reserving):
         site: the state of the site.
     """
 
-    def __init__(self, settings: Settings, site: SiteState) -> None:
+    def __init__(self, settings: PlanSettings, site: SiteState) -> None:
         super().__init__(settings, site)
         self._planned = -math.inf  # the time of the last plan
         self.claim: Asked | None = None
@@ -89,7 +90,7 @@ class Planner(Reserving):
 
     # The plan
 
-    def is_allowed(self, entry: Entry) -> bool:
+    def is_allowed(self, entry: SiteEntry) -> bool:
         """Whether limits let an entry start now."""
         return not self._site.usage.blocked(entry)
 
@@ -166,7 +167,7 @@ class Planner(Reserving):
                 closed.add(place)
                 self._wait_for(entry)
                 if not self.settings.backfills:
-                    shut |= self._site.hosts_of(place) if entry.lane is None else entry.lane.members
+                    shut |= self._site.hosts_of(place) if entry.promised is None else entry.promised.members
                 continue
             if not waits and not any(other.number in self.heads for other in entry.job.entries):
                 if self._make_room(place, seen, depth):  # it may start in the place of a job that was first before
@@ -189,7 +190,7 @@ class Planner(Reserving):
             for entry in [entry for entry in self.heads.values() if entry.number not in seen]:
                 self._give_up(entry)
 
-    def _has_claim(self, entry: Entry) -> bool:
+    def _has_claim(self, entry: SiteEntry) -> bool:
         """Whether jobs give way to the same job, perhaps in another partition."""
         return bool(self._fixed) and any(other.number in self._fixed for other in entry.job.entries)
 
@@ -201,8 +202,8 @@ class Planner(Reserving):
         Within a plan, free amounts only become less, so an entry that does not fit is not tried again.
         """
         order, queue, joined = self.settings.order, self._queue, self._queue.joined
-        waiting: list[tuple[Ranked, int, Line]] = []
-        lines = [Line(kind, queue.ranked(kind, order)) for kind in queue.kinds if kind.entries and kind.fitting]
+        waiting: list[tuple[Ranked, int, Candidates]] = []
+        lines = [Candidates(kind, queue.ranked(kind, order)) for kind in queue.kinds if kind.entries and kind.fitting]
         for number, line in enumerate(lines):
             self._push(waiting, number, line)
         while waiting:
@@ -228,7 +229,9 @@ class Planner(Reserving):
                     continue
             self._push(waiting, number, line)
 
-    def _go_on(self, waiting: list[tuple[Ranked, int, Line]], lines: list[Line], again: Ranked | None) -> None:
+    def _go_on(
+        self, waiting: list[tuple[Ranked, int, Candidates]], lines: list[Candidates], again: Ranked | None
+    ) -> None:
         """After a start, go on to the next entry of each line that may start.
 
         Args:
@@ -249,14 +252,14 @@ class Planner(Reserving):
             line.put_back(ranked)
             self._push(waiting, place, line)
 
-    def _push(self, waiting: list[tuple[Ranked, int, Line]], number: int, line: Line) -> None:
+    def _push(self, waiting: list[tuple[Ranked, int, Candidates]], number: int, line: Candidates) -> None:
         """Add the next entry of a line that may start, as things are. Most do not, so little is done for each."""
-        kind, gaps = line.kind, self._gaps
+        kind, space = line.kind, self._space
         room = len(kind.fitting)
-        shortest_of = gaps.shortest(kind)
+        shortest_of = space.shortest(kind)
         if not shortest_of or shortest_of[0][0] > room:
             return
-        ends, now = gaps.ends(kind, self._state.now), self._state.now
+        ends, now = space.ends(kind, self._state.now), self._state.now
         slack = 0.0 if self.settings.strict else self._state.resolution / 2
         movable = self._movable(kind)
         for size, shortest in shortest_of:
@@ -275,12 +278,12 @@ class Planner(Reserving):
                 return
             passed(ranked)
 
-    def _may_fit(self, entry: Entry) -> bool:
+    def _may_fit(self, entry: SiteEntry) -> bool:
         """Whether enough hosts stay free for as long as an entry needs them, one by one."""
-        ends, size = self._gaps.ends(entry.kind, self._state.now), entry.job.size
+        ends, size = self._space.ends(entry.kind, self._state.now), entry.job.size
         return len(ends) >= size and ends[size - 1] - self._state.now >= self._needed(entry)
 
-    def _spares(self, entry: Entry, hosts: list[int]) -> bool:
+    def _spares(self, entry: SiteEntry, hosts: list[int]) -> bool:
         """Where no job may last beyond a reservation: whether an entry does not."""
         if self.settings.spare:
             return True

@@ -1,8 +1,7 @@
-"""Jobs that run more than once: their ids, the work that remains, and the record of each run.
+"""Jobs that run more than once: who gives way to whom, their ids, the work that remains, and the record of each run.
 
 A job `w0!7` runs again as `again!w0-7~1`, then as `again!w0-7~2`: results have a row for each. With checkpoints, the
-profile that it runs is another one from the beginning, so its first run is `again!w0-7~0`. This module must not know
-which jobs run again, and when.
+profile that it runs is another one from the beginning, so its first run is `again!w0-7~0`.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from batprotocol.model import (
 from batprotocol.policies.allocations import Chooser
 from batprotocol.policies.availability import Amount, Pool, added, fits, reduced
 from batprotocol.policies.failures import Checkpoint, Failures, Pieces, length_of, scaled
-from batprotocol.policies.jobs import Entry, Life, Run, SiteJob, SiteRunning
+from batprotocol.policies.jobs import JobRun, RunHistory, SiteEntry, SiteJob, SiteRunning
 from batprotocol.policies.site.rules import Partition, Preemption, Qos, SiteRules
 from batprotocol.workloads.requests.usage import RERUN_WORKLOAD, Attempt, rerun_id
 
@@ -33,7 +32,7 @@ _LEAST = 1e-3
 _STATES = {FinalJobState.COMPLETED_WALLTIME_REACHED: "walltime", FinalJobState.COMPLETED_KILLED: "killed"}
 
 
-class Ended(NamedTuple):
+class RunEnd(NamedTuple):
     """The end of a run.
 
     Attributes:
@@ -43,11 +42,11 @@ class Ended(NamedTuple):
     """
 
     progress: KillProgress | None
-    next: Run | None = None
+    next: JobRun | None = None
     is_saved: bool = False
 
 
-class Lives:
+class Reruns:
     """The jobs that run more than once.
 
     Args:
@@ -71,7 +70,7 @@ class Lives:
         """Whether a job can be killed, and go on from where it was."""
         return job.request.requeue is not False and length_of(job.profile, job.size, self._speed) is not None
 
-    def first(self, job: SiteJob) -> Run | None:
+    def first(self, job: SiteJob) -> JobRun | None:
         """The first run of a job that takes checkpoints; None: it runs as it was submitted.
 
         Args:
@@ -83,14 +82,14 @@ class Lives:
         length = length_of(job.profile, job.size, self._speed)
         if length is None:
             return None
-        life = Life(job.job, job.profile)
+        life = RunHistory(job.job, job.profile)
         pieces = self._divided(life, length, job.size, part)
         if pieces.is_plain:
             return None
         job.life = life
         return self._run(job.first_id, life, pieces)
 
-    def next(self, job: SiteJob, progress: KillProgress | None, *, is_saved: bool, used: float = 0.0) -> Run:
+    def next(self, job: SiteJob, progress: KillProgress | None, *, is_saved: bool, used: float = 0.0) -> JobRun:
         """The next run of a job.
 
         Args:
@@ -99,7 +98,7 @@ class Lives:
             is_saved: whether it goes on from there; or else from its last checkpoint, or from its start.
             used: the seconds of its walltime that it does not get again, if it goes on from there.
         """
-        life = job.life = job.life or Life(job.job, job.profile)
+        life = job.life = job.life or RunHistory(job.job, job.profile)
         life.runs += 1
         part = self._checkpoints
         length = None if part is None else length_of(life.profile, job.size, self._speed)
@@ -111,9 +110,9 @@ class Lives:
         id = self._current[job.first_id] = rerun_id(job.first_id, life.runs)
         rest = None if job.profile is None else remaining(job.profile, progress if is_saved else None)
         if rest is None:
-            return Run(id, life.runs, job.job, [], job.profile)
+            return JobRun(id, life.runs, job.job, [], job.profile)
         walltime = None if job.job.walltime is None else max(job.job.walltime - used, _LEAST)
-        return Run(
+        return JobRun(
             id, life.runs, msgspec.structs.replace(job.job, profile_id=id, walltime=walltime), [(id, rest)], rest
         )
 
@@ -124,16 +123,16 @@ class Lives:
         assert job.profile is not None
         return Pieces.of(job.profile, length, 0.0, math.inf, 0.0, 0.0)
 
-    def _divided(self, life: Life, length: float, hosts: int, part: Checkpoint) -> Pieces:
+    def _divided(self, life: RunHistory, length: float, hosts: int, part: Checkpoint) -> Pieces:
         assert life.profile is not None
         interval = part.seconds(hosts, self._seen())
         return Pieces.of(life.profile, length, life.kept, interval, part.cost, part.restart if life.runs else 0.0)
 
-    def _run(self, first_id: str, life: Life, pieces: Pieces) -> Run:
+    def _run(self, first_id: str, life: RunHistory, pieces: Pieces) -> JobRun:
         """The run of a job in these pieces."""
         id = self._current[first_id] = rerun_id(first_id, life.runs)
         if pieces.is_plain:
-            return Run(id, life.runs, life.job, [], life.profile)
+            return JobRun(id, life.runs, life.job, [], life.profile)
         new: list[tuple[str, Profile]] = []
 
         def register(profile: Profile) -> str:
@@ -146,9 +145,9 @@ class Lives:
         profile_id = pieces.registered(register)
         walltime = None if life.job.walltime is None else pieces.limit(life.job.walltime)
         job = msgspec.structs.replace(life.job, profile_id=profile_id, walltime=walltime)
-        return Run(id, life.runs, job, new, life.profile, pieces)
+        return JobRun(id, life.runs, job, new, life.profile, pieces)
 
-    def record(self, job: SiteRunning, end: str, ended: Ended, now: float) -> Attempt | None:
+    def record(self, job: SiteRunning, end: str, ended: RunEnd, now: float) -> Attempt | None:
         """The record of a run that has ended; None: it was the only one of its job, and was not stopped.
 
         Args:
@@ -212,7 +211,7 @@ def remaining(profile: Profile, progress: KillProgress | None) -> Profile | None
 # The running jobs that give way to a job that cannot start: of lower tiers or qualities of service.
 
 
-class Way(NamedTuple):
+class Displacement(NamedTuple):
     """The way that is made for a job.
 
     Attributes:
@@ -226,7 +225,7 @@ class Way(NamedTuple):
     others: list[SiteRunning]
 
 
-class Preempting:
+class Preemptions:
     """Finds jobs that give way.
 
     Args:
@@ -256,7 +255,7 @@ class Preempting:
             return qualities[name]
         return self._rules.partitions.get(job.entry.partition)
 
-    def _can_give_way(self, job: SiteRunning, entry: Entry) -> bool:
+    def _can_give_way(self, job: SiteRunning, entry: SiteEntry) -> bool:
         if job.is_giving_way or job.is_killed or job.missing or self.mode_of(job) == "off":
             return False
         partition, tier = self._rules.partitions.get(job.entry.partition), job.entry.tier
@@ -278,12 +277,12 @@ class Preempting:
 
     def find(
         self,
-        entry: Entry,
+        entry: SiteEntry,
         running: Iterable[SiteRunning],
         now: float,
-        heads: Iterable[Entry],
+        heads: Iterable[SiteEntry],
         may_have: Callable[[int], bool] | None = None,
-    ) -> Way | None:
+    ) -> Displacement | None:
         """The jobs that give way to an entry, perhaps none, and the hosts that it gets; None if there are not enough.
 
         Args:
@@ -319,7 +318,7 @@ class Preempting:
             return None
         lost = {job.waited.id: job for host in chosen for job in ways[host]}
         others = [job for job in victims if job.waited.id not in lost]
-        return Way(sorted(lost.values(), key=lambda job: places[job.waited.id]), chosen, others)
+        return Displacement(sorted(lost.values(), key=lambda job: places[job.waited.id]), chosen, others)
 
 
 def _room_on(host: int, amount: Amount, free: Amount, victims: list[SiteRunning]) -> list[SiteRunning] | None:

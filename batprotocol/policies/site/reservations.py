@@ -1,6 +1,7 @@
-"""The meaning of changes around reservations for them: whether one that was made anew would be where it is.
+"""The reservations of a plan: for the jobs that come first, on hosts and at times that the plan has chosen.
 
-This module must not know the order of jobs, nor move reservations.
+A reservation never moves back while its job keeps its place among the first, except for jobs of a higher tier or
+priority, and for hosts that are closed.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from batprotocol.policies.availability import Amount, Found, Sieve, Timeline, added, fits, reduced
-from batprotocol.policies.backfilling import Settings
-from batprotocol.policies.driver import Actions, Plan
-from batprotocol.policies.jobs import Entry, Kind, SiteJob, SiteRunning
+from batprotocol.policies.availability import Amount, Found, HostTimeline, KindFilter, added, fits, reduced
+from batprotocol.policies.backfilling import PlanSettings
+from batprotocol.policies.driver import Actions, JobPlanner
+from batprotocol.policies.jobs import JobKind, SiteEntry, SiteJob, SiteRunning
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.state import SiteState
 
-Kept: TypeAlias = "tuple[Entry, float, list[int], dict[int, Amount]]"
+Kept: TypeAlias = "tuple[SiteEntry, float, list[int], dict[int, Amount]]"
 """A reservation as it was: the entry, its time, its hosts, and those where it could be."""
 
 
@@ -33,13 +34,13 @@ def is_possible(kept: list[Kept], chosen: list[int], harmed: Mapping[int, int]) 
     return len(kept) > 1 or lost <= len(kept[0][3]) - kept[0][0].job.size
 
 
-def is_short(head: Entry, timeline: Timeline, hosts: set[int]) -> bool:
+def is_short(head: SiteEntry, timeline: HostTimeline, hosts: set[int]) -> bool:
     """Whether more is taken of some of these hosts than they have, while a job with a reservation runs on them."""
     end = head.start + head.expected
     return any(min(timeline.least(host, head.start, end)) < 0 for host in hosts.intersection(head.reserved))
 
 
-def look_around(head: Entry, timeline: Timeline, since: int) -> tuple[bool, bool]:
+def look_around(head: SiteEntry, timeline: HostTimeline, since: int) -> tuple[bool, bool]:
     """Note anew what is free where a reservation could be.
 
     Args:
@@ -65,7 +66,7 @@ def look_around(head: Entry, timeline: Timeline, since: int) -> tuple[bool, bool
     return bool(changed), has_more
 
 
-def stays(entry: Entry, timeline: Timeline, since: int, now: float, seconds: float) -> bool:
+def stays(entry: SiteEntry, timeline: HostTimeline, since: int, now: float, seconds: float) -> bool:
     """Whether a reservation has the first time and the first hosts that it can have, as when it was made.
 
     Of the changes since then, only an amount that was given back can bring it forward, or to hosts with smaller
@@ -112,29 +113,29 @@ def stays(entry: Entry, timeline: Timeline, since: int, now: float, seconds: flo
 # The space for the jobs of a kind beside reservations, kept for as long as nothing of it changes.
 
 
-class Gaps:
+class KindSpace:
     """The space for each kind of jobs.
 
     Args:
         timeline: what will be free.
         heads: the entries that have a reservation.
-        sieve: which kinds an amount suffices for.
+        kind_filter: which kinds an amount suffices for.
 
     Attributes:
         moved: how often reservations have changed. Whoever changes some counts.
     """
 
-    def __init__(self, timeline: Timeline, heads: Mapping[int, Entry], sieve: Sieve) -> None:
-        self._timeline, self._heads, self._sieve = timeline, heads, sieve
+    def __init__(self, timeline: HostTimeline, heads: Mapping[int, SiteEntry], kind_filter: KindFilter) -> None:
+        self._timeline, self._heads, self._kind_filter = timeline, heads, kind_filter
         self._beside: dict[int, int] = {}  # for each host, the bits of the kinds that can be there beside the only head
         self._looked = 0, 0
         self._count = 0
-        self._known: dict[Kind, tuple[int, int, list[float]]] = {}  # with the changes that it is of
-        self._harmed: dict[Kind, tuple[int, int, dict[int, int]]] = {}
-        self._shortest: dict[Kind, tuple[int, int, list[tuple[int, float]]]] = {}
+        self._known: dict[JobKind, tuple[int, int, list[float]]] = {}  # with the changes that it is of
+        self._harmed: dict[JobKind, tuple[int, int, dict[int, int]]] = {}
+        self._shortest: dict[JobKind, tuple[int, int, list[tuple[int, float]]]] = {}
         self.moved = 0
 
-    def ends(self, kind: Kind, now: float) -> list[float]:
+    def ends(self, kind: JobKind, now: float) -> list[float]:
         """Until when each of the hosts with enough free for a kind has it, the last time first; `now`: not even now."""
         timeline = self._timeline
         known = self._known.get(kind)
@@ -147,10 +148,10 @@ class Gaps:
         self._known[kind] = kind.fitted, timeline.changes, ends
         return ends
 
-    def _ends(self, kind: Kind, now: float) -> list[float]:
+    def _ends(self, kind: JobKind, now: float) -> list[float]:
         notes, bit = self._timeline.notes, kind.bit
-        if self._count != self._sieve.count:
-            self._count = self._sieve.count
+        if self._count != self._kind_filter.count:
+            self._count = self._kind_filter.count
             notes.clear()
         ends = []
         for host in kind.fitting:
@@ -171,7 +172,7 @@ class Gaps:
         for time, free in self._timeline.following(host, now):
             if steps and valid == math.inf:
                 valid = time
-            lasting = passing & self._sieve.passing(free)
+            lasting = passing & self._kind_filter.passing(free)
             if lasting != passing:
                 passing = lasting
                 steps.append((time, passing))
@@ -179,7 +180,7 @@ class Gaps:
                     break
         return valid, steps
 
-    def shortest(self, kind: Kind) -> list[tuple[int, float]]:
+    def shortest(self, kind: JobKind) -> list[tuple[int, float]]:
         """For each size of the jobs of a kind, the smallest first, for how many seconds the shortest one runs."""
         entries = kind.entries
         count, last = len(entries), kind.added
@@ -199,7 +200,7 @@ class Gaps:
         """Jobs are expected to run for longer or shorter than before."""
         self._shortest.clear()
 
-    def movable(self, kind: Kind) -> int:
+    def movable(self, kind: JobKind) -> int:
         """The most hosts of a job of a kind beside which reservations may have hosts enough, if they move.
 
         Where there is one reservation, that is exact.
@@ -211,19 +212,19 @@ class Gaps:
         spare = len(head.could) - head.job.size
         if most <= spare:
             return most
-        sieve, beside, bit, harmed = self._sieve, self._beside, kind.bit, 0
-        if self._looked != (self.moved, sieve.count):
-            self._looked = self.moved, sieve.count
+        kind_filter, beside, bit, harmed = self._kind_filter, self._beside, kind.bit, 0
+        if self._looked != (self.moved, kind_filter.count):
+            self._looked = self.moved, kind_filter.count
             beside.clear()
         for host in kind.fitting:
             can_be = beside.get(host)
             if can_be is None:
                 free = head.could.get(host)
-                can_be = beside[host] = -1 if free is None else sieve.passing(reduced(free, head.kind.amount))
+                can_be = beside[host] = -1 if free is None else kind_filter.passing(reduced(free, head.kind.amount))
             harmed += not can_be & bit
         return most - harmed + min(harmed, spare)
 
-    def harmed(self, kind: Kind) -> dict[int, int]:
+    def harmed(self, kind: JobKind) -> dict[int, int]:
         """The hosts on which a reservation could not be beside a job of a kind, each with how many could not."""
         known = self._harmed.get(kind)
         if known is not None and known[0] == kind.fitted and known[1] == self.moved:
@@ -239,10 +240,7 @@ class Gaps:
         return harmed
 
 
-# The reservations of a plan: for the jobs that come first, on hosts and at times that the plan has chosen.
-
-
-Start = tuple[Entry, list[int]]
+Start = tuple[SiteEntry, list[int]]
 """An entry that starts now, and its hosts."""
 
 NEVER: Final = 2.0**50
@@ -252,7 +250,7 @@ _FIRST: Final = (-math.inf, -math.inf)
 """It precedes all jobs."""
 
 
-class Reserving(Plan[Entry, SiteRunning]):
+class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
     """Makes reservations, keeps them, and moves them.
 
     Args:
@@ -266,17 +264,17 @@ class Reserving(Plan[Entry, SiteRunning]):
         sleeping: the hosts that sleep; None: none do.
     """
 
-    def __init__(self, settings: Settings, site: SiteState) -> None:
+    def __init__(self, settings: PlanSettings, site: SiteState) -> None:
         self.settings, self._site, self._state = settings, site, site.state
         self._queue, self._pool, self._timeline, self._chooser = site.queue, site.pool, site.timeline, site.chooser
-        self.heads: dict[int, Entry] = {}
-        self.bare: Timeline | None = None
+        self.heads: dict[int, SiteEntry] = {}
+        self.bare: HostTimeline | None = None
         self.ends: list[float] = []
         self.sleeping: Sleeping | None = None
         self._fixed: set[int] = set()  # those whose hosts were freed for them
         self._freed: set[int] = set()  # the hosts on which something is free earlier than was known
         self._late: set[int] = set()  # the hosts of reservations that the last plan gave up: it may have come too late
-        self._gaps = Gaps(self._timeline, self.heads, self._queue.sieve)
+        self._space = KindSpace(self._timeline, self.heads, self._queue.kind_filter)
         self._released = 0  # how many reservations were dropped
         self._looked: dict[int, int] = {}  # for each reservation, the changes of the timeline when it looked around
         self._has_moved = False  # whether reservations have moved beside the last entry that starts
@@ -287,13 +285,13 @@ class Reserving(Plan[Entry, SiteRunning]):
 
     def expectations_changed(self) -> None:
         """Jobs that wait are expected to run for longer or shorter than before."""
-        self._gaps.expectations_changed()
+        self._space.expectations_changed()
 
-    def dropped(self, entry: Entry) -> None:
+    def dropped(self, entry: SiteEntry) -> None:
         """An entry waits no longer."""
         self._give_up(entry)
 
-    def claimed(self, entry: Entry, hosts: list[int], now: float) -> None:
+    def claimed(self, entry: SiteEntry, hosts: list[int], now: float) -> None:
         """Hosts are being freed for an entry: its reservation is there, from now on."""
         self._release(entry)
         self._put(entry, now, hosts)
@@ -323,10 +321,10 @@ class Reserving(Plan[Entry, SiteRunning]):
             timeline.restart(self._pool.capacity, now)
         else:
             timeline.restart_as(self.bare, now)
-        site.away.anew(now)
+        site.unavailable.anew(now)
         for job in site.running.values():
             if job.end > now:
-                timeline.take(site.lanes.everywhere(job.members), now, job.end, job.entry.kind.amount)
+                timeline.take(site.promises.everywhere(job.members), now, job.end, job.entry.kind.amount)
         for entry, hosts in claims:
             self.claimed(entry, hosts, now)
         self.freed(self._pool.capacity)
@@ -345,7 +343,7 @@ class Reserving(Plan[Entry, SiteRunning]):
         ends = self._state.endings.irange((start - slack,), (start + slack, math.inf))
         return start if next(ends, None) is None else math.inf
 
-    def _stays(self, entry: Entry) -> bool:
+    def _stays(self, entry: SiteEntry) -> bool:
         """Whether the reservation of an entry would be where it is if it was made anew, as far as is soon known."""
         since, job = self._looked.get(entry.number), entry.job
         if since is None or entry.number in self._fixed or len(job.entries) > 1:
@@ -364,7 +362,7 @@ class Reserving(Plan[Entry, SiteRunning]):
         """The last precedence of an entry with a reservation."""
         return max(map(self._queue.precedence, self.heads.values()), default=_FIRST)
 
-    def _step_back(self, entry: Entry) -> tuple[float, float]:
+    def _step_back(self, entry: SiteEntry) -> tuple[float, float]:
         """Drop the reservations of a lower tier or priority that could delay an entry.
 
         They are made anew when their turn comes.
@@ -373,7 +371,7 @@ class Reserving(Plan[Entry, SiteRunning]):
             The last precedence that remains.
         """
         precedes, kind = self._queue.precedence(entry), entry.kind
-        touched: dict[Kind, bool] = {}
+        touched: dict[JobKind, bool] = {}
         for head in list(self.heads.values()):
             if self._queue.precedence(head) > precedes and head.number not in self._fixed:
                 if head.kind not in touched:
@@ -382,7 +380,7 @@ class Reserving(Plan[Entry, SiteRunning]):
                     self._release(head)
         return self._last()
 
-    def _let_wait(self, entry: Entry, reserved: list[int], seen: set[int]) -> bool:
+    def _let_wait(self, entry: SiteEntry, reserved: list[int], seen: set[int]) -> bool:
         """The time of a reservation is over, and its entry cannot start: if its hosts are free, drop those behind it.
 
         They were made for jobs that start after it, and are made anew when their turn comes. Otherwise, it would get a
@@ -398,7 +396,7 @@ class Reserving(Plan[Entry, SiteRunning]):
             self._release(head)
         return bool(behind)
 
-    def _may_move_forward(self, entry: Entry) -> bool:
+    def _may_move_forward(self, entry: SiteEntry) -> bool:
         """Whether the time of a reservation has come, or may come earlier because something was freed."""
         if entry.start <= self._state.now + self._state.resolution / 2:
             return True
@@ -425,7 +423,7 @@ class Reserving(Plan[Entry, SiteRunning]):
                 dropped = True
         return dropped
 
-    def _displace(self, entry: Entry, hosts: list[int]) -> None:
+    def _displace(self, entry: SiteEntry, hosts: list[int]) -> None:
         """Move the reservations that cannot be beside an entry whose hosts were freed for it."""
         end, own = self._state.now + entry.expected, set(hosts)
         displaced = [
@@ -438,7 +436,7 @@ class Reserving(Plan[Entry, SiteRunning]):
         for head in displaced:
             self._reserve(head)
 
-    def _now(self, entry: Entry, shut: frozenset[int] = frozenset()) -> list[int] | None:
+    def _now(self, entry: SiteEntry, shut: frozenset[int] = frozenset()) -> list[int] | None:
         """Hosts on which an entry can start now without touching a reservation; None if there are not enough."""
         kind, count = entry.kind, entry.job.size
         if len(kind.fitting) < count:
@@ -458,7 +456,7 @@ class Reserving(Plan[Entry, SiteRunning]):
     # Choices, which can depend on more than hosts
 
     def _chosen_now(
-        self, entry: Entry, hosts: list[int], first: Callable[[int], int] | None = None
+        self, entry: SiteEntry, hosts: list[int], first: Callable[[int], int] | None = None
     ) -> list[int] | None:
         """Those of some hosts with space that an entry gets if it starts now; None: it cannot start on them.
 
@@ -470,25 +468,25 @@ class Reserving(Plan[Entry, SiteRunning]):
         return self._chooser.choose(hosts, entry.job.size, entry.job.request, self._pool.free, first)
 
     def _chosen_at(
-        self, entry: Entry, hosts: Sequence[int], free: Mapping[int, Amount], time: float
+        self, entry: SiteEntry, hosts: Sequence[int], free: Mapping[int, Amount], time: float
     ) -> list[int] | None:
         """Those of some hosts with space from a time on that an entry gets then; None: it cannot have them."""
         return self._chooser.choose(hosts, entry.job.size, entry.job.request, free)
 
-    def possible(self, entry: Entry, hosts: Sequence[int], time: float = 0.0) -> list[int] | None:
+    def possible(self, entry: SiteEntry, hosts: Sequence[int], time: float = 0.0) -> list[int] | None:
         """Those of some hosts that an entry would get if no job ran from a time on; None: it could not run on them."""
         return self._chooser.choose(hosts, entry.job.size, entry.job.request, self._pool.capacity)
 
-    def hopeless(self, job: SiteJob, now: float) -> tuple[list[Entry], str]:
+    def hopeless(self, job: SiteJob, now: float) -> tuple[list[SiteEntry], str]:
         """The entries of a job that can never start for other reasons than hosts, and the reason."""
         return [], ""
 
-    def slow_down(self, entry: Entry) -> bool:
+    def slow_down(self, entry: SiteEntry) -> bool:
         """Let an entry run slower than it can now, from now on; whether it can."""
         return False
 
     def victims(
-        self, entry: Entry, victims: list[SiteRunning], hosts: list[int], others: list[SiteRunning], now: float
+        self, entry: SiteEntry, victims: list[SiteRunning], hosts: list[int], others: list[SiteRunning], now: float
     ) -> list[SiteRunning] | None:
         """The jobs that give way to an entry, so that it can start; None: it could not.
 
@@ -505,24 +503,24 @@ class Reserving(Plan[Entry, SiteRunning]):
         """Whether more jobs may be hopeless than at the last question."""
         return False
 
-    def _may_start_beside(self, entry: Entry, heads: list[Entry]) -> bool:
+    def _may_start_beside(self, entry: SiteEntry, heads: list[SiteEntry]) -> bool:
         """Whether an entry may start beside reservations that move, as far as other things than hosts matter."""
         return True
 
-    def _may_start(self, entry: Entry, hosts: list[int]) -> bool:
+    def _may_start(self, entry: SiteEntry, hosts: list[int]) -> bool:
         """Whether an entry may start on hosts that were freed for it."""
         return entry.kind.fitting.issuperset(hosts)
 
-    def _wait_for(self, entry: Entry) -> None:
+    def _wait_for(self, entry: SiteEntry) -> None:
         """An entry cannot start, and has no reservation."""
 
-    def _is_short(self, head: Entry, hosts: set[int]) -> bool:
+    def _is_short(self, head: SiteEntry, hosts: set[int]) -> bool:
         """Whether a reservation cannot be kept after a change on some hosts."""
         return is_short(head, self._timeline, hosts)
 
     def _first_time(
         self,
-        entry: Entry,
+        entry: SiteEntry,
         seconds: float,
         now: float,
         choose: Callable[[Sequence[int], float], list[int] | None] | None,
@@ -534,11 +532,11 @@ class Reserving(Plan[Entry, SiteRunning]):
 
     # What is taken
 
-    def _take(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
+    def _take(self, entry: SiteEntry, hosts: Sequence[int], begin: float) -> None:
         """An entry has hosts from a time on, for as long as it is expected to run."""
         self._timeline.take(hosts, begin, begin + entry.expected, entry.kind.amount)
 
-    def _give_back(self, entry: Entry, hosts: Sequence[int], begin: float) -> None:
+    def _give_back(self, entry: SiteEntry, hosts: Sequence[int], begin: float) -> None:
         """An entry does not have hosts from a time on, which it had."""
         self._timeline.give_back(hosts, begin, begin + entry.expected, entry.kind.amount)
 
@@ -562,14 +560,14 @@ class Reserving(Plan[Entry, SiteRunning]):
     def over(self, job: SiteRunning) -> None:
         """A job has run, and does not run any more."""
 
-    def _undisturbed(self, entry: Entry, shut: frozenset[int] = frozenset(), delay: float = 0.0) -> list[int]:
+    def _undisturbed(self, entry: SiteEntry, shut: frozenset[int] = frozenset(), delay: float = 0.0) -> list[int]:
         needed = self._needed(entry) + delay
         lasting, amount, now = self._timeline.lasting, entry.kind.amount, self._state.now
         if not self.heads and self.bare is None:
             return [host for host in entry.kind.fitting if host not in shut]
         return [host for host in entry.kind.fitting if host not in shut and lasting(host, amount, now) >= needed]
 
-    def is_clear(self, entry: Entry, hosts: Iterable[int], later: float = 0.0) -> bool:
+    def is_clear(self, entry: SiteEntry, hosts: Iterable[int], later: float = 0.0) -> bool:
         """Whether no window meets an entry that starts on hosts now, or some seconds later."""
         if self.bare is None:
             return True
@@ -581,13 +579,13 @@ class Reserving(Plan[Entry, SiteRunning]):
         )
         return all(is_open(host, amount, needed, start) for host in hosts)
 
-    def _needed(self, entry: Entry) -> float:
+    def _needed(self, entry: SiteEntry) -> float:
         slack = self._state.resolution / 2
         if not self.settings.strict:
             return max(entry.expected - slack, 0.0)
         return entry.expected + (slack or math.ulp(entry.expected))
 
-    def _reserve(self, entry: Entry, before: float = math.inf) -> bool:
+    def _reserve(self, entry: SiteEntry, before: float = math.inf) -> bool:
         """Make a reservation at the first time that an entry can start; whether there is one."""
         # Beside windows, a job that must end before the next one begins has to find a place where it can.
         seconds = max(entry.expected - self._state.resolution / 2, 0.0) if self.bare is None else self._needed(entry)
@@ -629,29 +627,29 @@ class Reserving(Plan[Entry, SiteRunning]):
             step *= 2
         yield before
 
-    def _put(self, entry: Entry, start: float, hosts: list[int]) -> None:
+    def _put(self, entry: SiteEntry, start: float, hosts: list[int]) -> None:
         entry.start, entry.reserved = start, hosts
         self._take(entry, hosts, start)
         self.heads[entry.number] = entry
-        self._gaps.moved += 1
+        self._space.moved += 1
 
-    def _give_up(self, entry: Entry) -> None:
+    def _give_up(self, entry: SiteEntry) -> None:
         self._late.update(entry.reserved)
         self._release(entry)
 
-    def _release(self, entry: Entry) -> None:
+    def _release(self, entry: SiteEntry) -> None:
         if self.heads.pop(entry.number, None) is not None:
             self._freed.update(entry.reserved)
             self._give_back(entry, entry.reserved, entry.start)
             self._fixed.discard(entry.number)
             self._looked.pop(entry.number, None)
             self._released += 1
-            self._gaps.moved += 1
+            self._space.moved += 1
             entry.start, entry.reserved, entry.could = math.inf, [], {}
 
-    def _movable(self, kind: Kind) -> int:
+    def _movable(self, kind: JobKind) -> int:
         """The most hosts of a job of a kind beside which reservations may have hosts enough, if they may move."""
-        return self._gaps.movable(kind) if self.settings.moves else 0
+        return self._space.movable(kind) if self.settings.moves else 0
 
     def _look_again(self) -> bool:
         """After a start, note what is free where the reservations could be; whether it is more somewhere."""
@@ -660,10 +658,10 @@ class Reserving(Plan[Entry, SiteRunning]):
             is_other, is_more = look_around(head, self._timeline, self._looked.get(head.number, -1))
             has_more |= is_more
             self._looked[head.number] = self._timeline.changes
-            self._gaps.moved += is_other
+            self._space.moved += is_other
         return has_more
 
-    def _beside_moved(self, entry: Entry) -> list[int] | None:
+    def _beside_moved(self, entry: SiteEntry) -> list[int] | None:
         """Hosts on which an entry can start if reservations move to other hosts, at the same times; or None."""
         end = self._state.now + entry.expected
         heads = [
@@ -676,7 +674,7 @@ class Reserving(Plan[Entry, SiteRunning]):
         if not self._may_start_beside(entry, heads):
             self._freed.update(*(head.reserved for head in heads))  # as if they had been made anew
             return None
-        harmed = self._gaps.harmed(entry.kind)
+        harmed = self._space.harmed(entry.kind)
         kept = [(head, head.start, head.reserved, head.could) for head in heads]
         for head in heads:
             self._release(head)

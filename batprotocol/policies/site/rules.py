@@ -1,6 +1,7 @@
 """The rules of a site: partitions, qualities of service, accounts and limits, from a TOML file or from Python.
 
-Names and meanings are those of Slurm where it has them. This module checks what a file says; it must not know jobs.
+Names and meanings are those of Slurm where it has them. Times and weights of resources are written as Slurm writes
+them. The functions at the end say what the rules mean for a job.
 """
 
 from __future__ import annotations
@@ -154,11 +155,11 @@ _SHOWN: Final = 6
 """The number of qualities in a circle that a message names."""
 
 
-class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _RulesTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of the file."""
 
 
-class Limits(_Table, frozen=True, kw_only=True):
+class Limits(_RulesTable, frozen=True, kw_only=True):
     """The most that jobs may have or be at a time; None: not limited.
 
     Attributes:
@@ -177,7 +178,7 @@ class Limits(_Table, frozen=True, kw_only=True):
     gpus: _Count | None = None
 
 
-class Partition(_Table, frozen=True, kw_only=True):
+class Partition(_RulesTable, frozen=True, kw_only=True):
     """A partition: hosts, limits of each job, and who may use it.
 
     Attributes:
@@ -216,7 +217,7 @@ class Partition(_Table, frozen=True, kw_only=True):
     tres_billing_weights: dict[str, _Weight] | None = None
 
 
-class Qos(_Table, frozen=True, kw_only=True):
+class Qos(_RulesTable, frozen=True, kw_only=True):
     """A quality of service.
 
     Attributes:
@@ -243,7 +244,7 @@ class Qos(_Table, frozen=True, kw_only=True):
     per_account: Limits = Limits()
 
 
-class Account(_Table, frozen=True, kw_only=True):
+class Account(_RulesTable, frozen=True, kw_only=True):
     """An account, in a tree of accounts.
 
     Attributes:
@@ -261,7 +262,7 @@ class Account(_Table, frozen=True, kw_only=True):
     per_user: Limits = Limits()
 
 
-class Priority(_Table, frozen=True, kw_only=True):
+class Priority(_RulesTable, frozen=True, kw_only=True):
     """The priority of the order `multifactor`: a weighted sum of factors between 0 and 1, minus the job's `nice`.
 
     All weights are 0 by default, as in Slurm. `batprotocol.policies.fair_share` has the formulas.
@@ -312,7 +313,7 @@ class Priority(_Table, frozen=True, kw_only=True):
     max_tres: bool = False
 
 
-class Reservation(_Table, frozen=True, kw_only=True):
+class Reservation(_RulesTable, frozen=True, kw_only=True):
     """Hosts that are promised for a time: a window that is known from the beginning of the simulation.
 
     With users or accounts, only their jobs that name it run there; with both, a job needs a user and an account of it.
@@ -335,7 +336,7 @@ class Reservation(_Table, frozen=True, kw_only=True):
     maintenance: bool = False
 
 
-class SiteRules(_Table, frozen=True, kw_only=True):
+class SiteRules(_RulesTable, frozen=True, kw_only=True):
     """The rules of a site. A file has the same keys as tables: `[partitions.batch]`, `[qos.high]`...
 
     Attributes:

@@ -1,7 +1,4 @@
-"""A site as a scheduler sees it: jobs that wait with requests, hosts that they share, and the plan that starts them.
-
-A `Site` gets jobs, and executes, rejects and kills them through `Actions`. It must not know how messages come.
-"""
+"""A site: jobs that wait with requests, hosts that they share, and the plan that starts them; and its driver."""
 
 from __future__ import annotations
 
@@ -23,15 +20,15 @@ from batprotocol.model import (
     parse_hosts,
 )
 from batprotocol.model.free_hosts import Hosts
-from batprotocol.policies.backfilling import Settings, settings_of
-from batprotocol.policies.driver import Actions, Driver, Parts
+from batprotocol.policies.backfilling import PlanSettings, settings_of
+from batprotocol.policies.driver import Actions, Driver, PolicyParts
 from batprotocol.policies.energy import Switching
-from batprotocol.policies.jobs import Entry, Run, RunningJob, SiteJob, SiteRunning, State, allocated_by
+from batprotocol.policies.jobs import JobRun, RunningJob, SiteEntry, SiteJob, SiteRunning, State, allocated_by
 from batprotocol.policies.site.admission import Admission
-from batprotocol.policies.site.capped import CappedPlanner, Power
-from batprotocol.policies.site.host_events import Fates, Holding
-from batprotocol.policies.site.plan import Planner
-from batprotocol.policies.site.reruns import Ended, Lives, Preempting, end_of
+from batprotocol.policies.site.capped import CappedPlanner, PowerLimits
+from batprotocol.policies.site.host_events import HeldJobs, HostEventEffects
+from batprotocol.policies.site.plan import AmountPlanner
+from batprotocol.policies.site.reruns import Preemptions, Reruns, RunEnd, end_of
 from batprotocol.policies.site.rules import SiteRules, fixed, mapping_of, refusal_of_deadline
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.state import SiteState
@@ -58,20 +55,22 @@ class Site:
             ends.
     """
 
-    def __init__(self, site: SiteState, parts: Parts, actions: Actions, power: Power | None = None) -> None:
+    def __init__(self, site: SiteState, parts: PolicyParts, actions: Actions, power: PowerLimits | None = None) -> None:
         self._site, self._state, self._pool, self._running = site, site.state, site.pool, site.running
         self.rules, self.queue, self.priorities = site.rules, site.queue, site.priorities
         self._contiguous, self._interrupts = parts.allocation.contiguous, parts.interrupts
         self._planner = self._new_planner(settings_of(parts.backfilling), power)
         self._actions = self._planner.around(actions)
-        self._preempting = Preempting(site.rules, site.pool, site.chooser) if site.rules.can_preempt else None
-        if self._preempting is not None:
+        self._preemptions = Preemptions(site.rules, site.pool, site.chooser) if site.rules.can_preempt else None
+        if self._preemptions is not None:
             self._planner.claim = self._claim
         self._admission = Admission(site, parts.walltimes)
         self._windows = Windows(site, self._planner, self._admission, risk=parts.risk)
-        self._lives = Lives(parts.failures, site.speed, self._mean_time_between_failures)
-        self._holding = Holding(site, self._planner, self._windows, self._lives, parts.starts, actions.reject)
-        self._fates = Fates(site, self._planner, self._windows, self._holding, actions.kill, self._take_back)
+        self._reruns = Reruns(parts.failures, site.speed, self._mean_time_between_failures)
+        self._held_jobs = HeldJobs(site, self._planner, self._windows, self._reruns, parts.starts, actions.reject)
+        self._effects = HostEventEffects(
+            site, self._planner, self._windows, self._held_jobs, actions.kill, self._take_back
+        )
         self.sleeping: Sleeping | None = None
         self._waking: dict[str, SiteRunning] = {}  # the jobs whose hosts are not all on yet
         self._ahead = math.inf  # when hosts are to be switched on for reservations
@@ -82,13 +81,13 @@ class Site:
         self.allocated: list[Allocated] = []
         self.attempts: list[Attempt] = []
 
-    def _new_planner(self, settings: Settings, power: Power | None) -> Planner:
-        return Planner(settings, self._site) if power is None else CappedPlanner(power, settings, self._site)
+    def _new_planner(self, settings: PlanSettings, power: PowerLimits | None) -> AmountPlanner:
+        return AmountPlanner(settings, self._site) if power is None else CappedPlanner(power, settings, self._site)
 
     @property
     def is_idle(self) -> bool:
         """Whether no job waits or runs."""
-        return not (self.queue.jobs or self._holding.jobs or self._running)
+        return not (self.queue.jobs or self._held_jobs.jobs or self._running)
 
     # Jobs come
 
@@ -105,23 +104,25 @@ class Site:
         try:
             request = read_request(job.extra_data)
         except InputError as error:
-            self._holding.unreadable(job_id, time, str(error))
+            self._held_jobs.unreadable(job_id, time, str(error))
             return False
         if self._contiguous:
             request = msgspec.structs.replace(request, contiguous=True)
         waiting = SiteJob(job_id, job, number, time, request)
         waiting.profile = profile
-        self._holding.submitted(job_id, request, time)
-        refusal = self._admission.prepare(waiting) or self._site.usage.refusal(waiting) or self._fates.refusal(waiting)
+        self._held_jobs.submitted(job_id, request, time)
+        refusal = (
+            self._admission.prepare(waiting) or self._site.usage.refusal(waiting) or self._effects.refusal(waiting)
+        )
         if refusal is not None:
-            self._holding.reject(waiting, refusal)
+            self._held_jobs.reject(waiting, refusal)
             return False
-        run = self._lives.first(waiting)
+        run = self._reruns.first(waiting)
         if run is not None:
             self._actions.withdraw(job_id)
             self._actions.register(run.id, run.job, run.profiles)
             self._admission.divided(waiting, run)
-        return self._holding.hold(waiting)
+        return self._held_jobs.hold(waiting)
 
     def sleeps(self, switching: Switching, *, awake_first: bool) -> None:
         """From now on, idle hosts are switched off, and on when the plan needs them. No job runs here yet.
@@ -132,7 +133,7 @@ class Site:
         """
         state = self._state
         sleeping = Sleeping(switching, self._site, self._actions.switch)
-        self.sleeping = self._holding.sleeping = sleeping
+        self.sleeping = self._held_jobs.sleeping = sleeping
         self._planner.sleeps(sleeping)
         sleeping.left(switching.hand_over(state))
         self._site.chooser.is_late = sleeping.is_late if awake_first else None
@@ -150,9 +151,9 @@ class Site:
         job.expected = waited.expected
         members = list(running.hosts)
         kind = self.queue.kind(self._pool.amount(needs_of(NOTHING, job.size), True), self._pool.hosts)
-        entry = Entry(job, "", 1, kind, self._admission.next_number())
+        entry = SiteEntry(job, "", 1, kind, self._admission.next_number())
         job.entries.append(entry)
-        self._holding.submitted(job.id, NOTHING, job.submitted)
+        self._held_jobs.submitted(job.id, NOTHING, job.submitted)
         adopted = self._running[job.id] = SiteRunning(entry, members, running.hosts, running.started, running.place)
         adopted.end = running.end
         if self.sleeping is not None:
@@ -165,26 +166,26 @@ class Site:
             adopted.started = self._state.now + self.sleeping.delay(members)
             self._lasts(adopted, adopted.started + job.expected)
         else:
-            self._holding.started(job.id, running.started)
+            self._held_jobs.started(job.id, running.started)
             self.allocated.append(allocated_by(adopted, job, entry.kind.amount, entry.partition, self._pool))
 
     def no_more(self) -> None:
         """All jobs of the workloads are submitted."""
         self._all_submitted = True
-        self._holding.no_more()
+        self._held_jobs.no_more()
 
     # Time goes on, and jobs end
 
     def passed(self) -> bool:
         """Look at what was to happen until now; whether something may start."""
         state = self._state
-        changed = self._holding.passed(self._time_is_over)
+        changed = self._held_jobs.passed(self._time_is_over)
         while self._graces and self._graces[0][0] <= state.now + state.resolution / 2:
             _, job_ids = self._graces.pop(0)
-            self._fates.kill([self._running[job_id] for job_id in job_ids if job_id in self._running], "preempted")
-        changed |= self._fates.turn()
-        changed |= self._fates.give_up_power()
-        joined = self._holding.has_joined()
+            self._effects.kill([self._running[job_id] for job_id in job_ids if job_id in self._running], "preempted")
+        changed |= self._effects.turn()
+        changed |= self._effects.give_up_power()
+        joined = self._held_jobs.has_joined()
         is_due = self._planner.is_due()
         return self._extend_the_late() or changed or joined or is_due
 
@@ -192,14 +193,14 @@ class Site:
         """Kill a job that waits for a better time now. Or it has no walltime, and its time in its partition is over."""
         job, now = self._running.get(job_id), self._state.now + self._state.resolution / 2
         if job is not None and self._interrupts and job.entry.job.until <= now:
-            if job.missing or not self._holding.goes_on(job.entry.job, self._state.now - job.started):
-                self._fates.kill([job], "interrupted")
+            if job.missing or not self._held_jobs.goes_on(job.entry.job, self._state.now - job.started):
+                self._effects.kill([job], "interrupted")
         elif job is not None and math.isinf(job.waited.walltime) and job.started + job.entry.limit <= now:
-            self._fates.kill([job], "walltime")
+            self._effects.kill([job], "walltime")
 
     def wakes_at(self) -> float:
         """When something happens without an event; infinity: never."""
-        times = self._holding.next_time()
+        times = self._held_jobs.next_time()
         graces = self._graces[0][0] if self._graces else math.inf
         if not self.is_idle:
             times = min(times, self._windows.wakes_at())
@@ -220,20 +221,20 @@ class Site:
         state = self._state
         job = self._running.pop(job_id, None)
         if job is None:
-            waiting = self._holding.waits(job_id)
+            waiting = self._held_jobs.waits(job_id)
             if waiting is not None:  # somebody else started it
-                self._holding.drop(waiting)
-                self._holding.ended(waiting.first_id, ended, state.now)
+                self._held_jobs.drop(waiting)
+                self._held_jobs.ended(waiting.first_id, ended, state.now)
             return None
         entry = job.entry
         self._give_back(job)
         end = end_of(job, ended)
         outcome = self._next_run(job, end, progress)
-        record = self._lives.record(job, end, outcome, state.now)
+        record = self._reruns.record(job, end, outcome, state.now)
         if record is not None:
             self.attempts.append(record)
         if outcome.next is None:
-            self._holding.ended(entry.job.first_id, ended, state.now)
+            self._held_jobs.ended(entry.job.first_id, ended, state.now)
         return job
 
     def _extend_the_late(self) -> bool:
@@ -256,34 +257,34 @@ class Site:
 
     # Jobs run again
 
-    def _next_run(self, job: SiteRunning, end: str, progress: KillProgress | None) -> Ended:
+    def _next_run(self, job: SiteRunning, end: str, progress: KillProgress | None) -> RunEnd:
         """Register a job again that was killed, if it is to run again."""
-        waited, is_saved, part = job.entry.job, False, self._lives.part
+        waited, is_saved, part = job.entry.job, False, self._reruns.part
         is_late = end != "interrupted" and refusal_of_deadline(waited, self._state.now) is not None
         if waited.request.requeue is False or is_late:
-            return Ended(progress)
-        if end == "preempted" and self._preempting is not None:
-            mode = self._preempting.mode_of(job)
+            return RunEnd(progress)
+        if end == "preempted" and self._preemptions is not None:
+            mode = self._preemptions.mode_of(job)
             keeps_place, is_saved = True, mode == "checkpoint"
             if mode == "cancel":
-                return Ended(progress)
+                return RunEnd(progress)
         elif end in ("failure", "window") and part is not None:
             if (waited.life.failures if waited.life else 0) >= part.times:
-                return Ended(progress)
+                return RunEnd(progress)
             keeps_place = not part.last
         elif end == "interrupted":
             keeps_place = is_saved = True
         else:
-            return Ended(progress)
+            return RunEnd(progress)
         used = self._state.now - job.started - self._state.resolution if end == "interrupted" else 0.0
-        run = self._lives.next(waited, progress, is_saved=is_saved, used=max(used, 0.0))
+        run = self._reruns.next(waited, progress, is_saved=is_saved, used=max(used, 0.0))
         assert waited.life is not None
         waited.life.failures += end in ("failure", "window")
         self._actions.register(run.id, run.job, run.profiles)
         self._wait_again(job, run, keeps_place, end == "interrupted")
-        return Ended(progress, run, is_saved)
+        return RunEnd(progress, run, is_saved)
 
-    def _wait_again(self, job: SiteRunning, run: Run, keeps_place: bool, was_interrupted: bool) -> None:
+    def _wait_again(self, job: SiteRunning, run: JobRun, keeps_place: bool, was_interrupted: bool) -> None:
         """The next run of a job joins the queue, or waits for a better time if it was interrupted."""
         waited, now = job.entry.job, self._state.now
         again = SiteJob(run.id, run.job, waited.number, waited.submitted, waited.request)
@@ -298,27 +299,27 @@ class Site:
             again.total = waited.total if waited.ran else job.entry.expected
             for entry in again.entries:
                 entry.expected = min(entry.expected, max(again.total - again.ran, 0.0))
-            self._holding.hold(again)
+            self._held_jobs.hold(again)
         else:
-            self._holding.again(again)
-        self._fates.give_up_hope((again,))
+            self._held_jobs.again(again)
+        self._effects.give_up_hope((again,))
 
     # Hosts are away, or promised
 
     def hosts_changed(self, event: HostEvent) -> None:
         """Hosts fail, are drained or come back now. The event was checked."""
-        self._fates.hosts_changed(event)
+        self._effects.hosts_changed(event)
 
     def _mean_time_between_failures(self) -> float | None:
-        return self._site.away.mean_time_between_failures(self._state.now)
+        return self._site.unavailable.mean_time_between_failures(self._state.now)
 
     def announced(self, window: Window) -> None:
         """Hosts are promised for a time. The window was checked."""
-        self._fates.announced(window)
+        self._effects.announced(window)
 
     def no_more_events(self) -> None:
         """All external events that were known in the beginning have occurred: no host comes back any more."""
-        self._fates.no_more_events()
+        self._effects.no_more_events()
 
     # Jobs start
 
@@ -332,19 +333,19 @@ class Site:
         for entry, hosts in self._planner.starting():
             self._start(entry, hosts, started)
 
-    def _start(self, entry: Entry, hosts: list[int], started: Callable[[SiteRunning], None]) -> None:
+    def _start(self, entry: SiteEntry, hosts: list[int], started: Callable[[SiteRunning], None]) -> None:
         state, job = self._state, entry.job
-        if entry.lane is not None:
-            hosts = entry.lane.own(hosts)
-            entry.limit = min(entry.limit, entry.lane.rest(state.now))  # it is killed there at the end of the window
+        if entry.promised is not None:
+            hosts = entry.promised.own(hosts)
+            entry.limit = min(entry.limit, entry.promised.rest(state.now))  # it is killed when the window ends
         delay = 0.0 if self.sleeping is None else self.sleeping.delay(hosts)
         missing = set[int]() if self.sleeping is None else self.sleeping.take(hosts)
         refusal = None if missing else self._actions.execute(job.id, hosts, mapping_of(job, hosts))
-        self._holding.drop(job)
+        self._held_jobs.drop(job)
         if refusal is not None:
             if self.sleeping is not None:
                 self.sleeping.give_back(hosts)
-            self._holding.ended(job.first_id, FinalJobState.REJECTED, state.now, refusal)
+            self._held_jobs.ended(job.first_id, FinalJobState.REJECTED, state.now, refusal)
             return
         frozen = Hosts(hosts).take(len(hosts))
         running = self._running[job.id] = SiteRunning(entry, hosts, frozen, state.now + delay, self._starts)
@@ -364,26 +365,26 @@ class Site:
         """A job was executed."""
         entry, job, now = running.entry, running.entry.job, self._state.now
         if entry.limit < job.walltime:  # Batsim does not know it
-            self._holding.note(now + entry.limit, job)
+            self._held_jobs.note(now + entry.limit, job)
         self.allocated.append(allocated_by(running, job, entry.kind.amount, entry.partition, self._pool))
-        self._holding.started(job.first_id, now)
+        self._held_jobs.started(job.first_id, now)
 
     # The hosts that running jobs have
 
     def _take(self, job: SiteRunning) -> None:
         """A job has its hosts from now on."""
-        site, everywhere, amount = self._site, self._site.lanes.everywhere(job.members), job.entry.kind.amount
+        site, everywhere, amount = self._site, self._site.promises.everywhere(job.members), job.entry.kind.amount
         site.pool.take(everywhere, amount)
         site.queue.changed(everywhere)
         site.timeline.take(everywhere, site.state.now, job.end, amount)
         self._planner.began(job)
-        site.residents.started(job)
+        site.jobs_by_host.started(job)
         site.usage.runs(job, 1)
 
     def _give_back(self, job: SiteRunning) -> None:
         """A job has its hosts no longer."""
         site, now = self._site, self._state.now
-        everywhere, amount = site.lanes.everywhere(job.members), job.entry.kind.amount
+        everywhere, amount = site.promises.everywhere(job.members), job.entry.kind.amount
         site.pool.give_back(everywhere, amount)
         site.queue.changed(everywhere)
         if job.end > now:
@@ -393,14 +394,14 @@ class Site:
         site.usage.runs(job, -1)
         if site.priorities is not None:
             site.priorities.ended(job, now)
-        site.residents.ended(job)
+        site.jobs_by_host.ended(job)
         if self.sleeping is not None:
             self.sleeping.give_back(job.members)
 
     def _lasts(self, job: SiteRunning, end: float) -> None:
         """A job is expected to end at another time, which may be now."""
         site, now, before = self._site, self._state.now, job.end
-        everywhere, amount = site.lanes.everywhere(job.members), job.entry.kind.amount
+        everywhere, amount = site.promises.everywhere(job.members), job.entry.kind.amount
         if before > now:
             site.timeline.give_back(everywhere, now, before, amount)
         if before > now or end > now:
@@ -415,8 +416,8 @@ class Site:
         """Hosts were switched on or off."""
         if self.sleeping is None:
             return
-        self._fates.turn()  # no job starts in a window that begins just now
-        self._planner.freed(self._site.lanes.everywhere(self.sleeping.switched(hosts)))
+        self._effects.turn()  # no job starts in a window that begins just now
+        self._planner.freed(self._site.promises.everywhere(self.sleeping.switched(hosts)))
         for job in list(self._waking.values()):
             job.missing.difference_update(hosts)
             if not job.missing:
@@ -429,7 +430,7 @@ class Site:
         refusal = self._actions.execute(waited.id, job.members, mapping_of(waited, job.members))
         if refusal is not None:
             self._forget(job)
-            self._holding.ended(waited.first_id, FinalJobState.REJECTED, state.now, refusal)
+            self._held_jobs.ended(waited.first_id, FinalJobState.REJECTED, state.now, refusal)
             return
         job.started = state.now
         self._lasts(job, state.now + job.entry.expected)
@@ -446,8 +447,8 @@ class Site:
     def _take_back(self, job: SiteRunning) -> None:
         """A job that waits for its hosts goes back to the queue."""
         self._forget(job)
-        self._holding.back(job.entry.job)
-        self._fates.give_up_hope((job.entry.job,))
+        self._held_jobs.back(job.entry.job)
+        self._effects.give_up_hope((job.entry.job,))
 
     def settle(self) -> None:
         """Switch hosts on ahead of reservations, and off if they have been idle for long."""
@@ -456,18 +457,18 @@ class Site:
             self._ahead = self.sleeping.ahead(heads)
             self.sleeping.switch_off(heads)
 
-    def _claim(self, entry: Entry) -> bool:
+    def _claim(self, entry: SiteEntry) -> bool:
         """Let jobs give way to an entry, if enough can; whether they do."""
-        assert self._preempting is not None
+        assert self._preemptions is not None
         state, planner = self._state, self._planner
-        found = self._preempting.find(
+        found = self._preemptions.find(
             *(entry, self._running.values(), state.now, planner.heads.values()),
             lambda host: planner.is_clear(entry, (host,)),
         )
         victims = None if found is None else planner.victims(entry, *found, state.now)
         if found is None or not victims:
             return False
-        latest = max(map(self._preempting.grace_of, victims))
+        latest = max(map(self._preemptions.grace_of, victims))
         if latest and not planner.is_clear(entry, found.hosts, latest):
             return False
         now = state.now
@@ -475,7 +476,7 @@ class Site:
         for victim in victims:
             victim.is_giving_way = True
             planner.gives_way(victim)
-            grace = self._preempting.grace_of(victim)
+            grace = self._preemptions.grace_of(victim)
             by_grace.setdefault(grace, []).append(victim.waited.id)
             self._lasts(victim, now)
         for grace, job_ids in sorted(by_grace.items()):
@@ -483,7 +484,7 @@ class Site:
                 self._graces.append((now + grace, job_ids))
                 self._graces.sort()
             else:
-                self._fates.kill([self._running[job_id] for job_id in job_ids], "preempted")
+                self._effects.kill([self._running[job_id] for job_id in job_ids], "preempted")
         self._planner.claimed(entry, found.hosts, now)
         return True
 
@@ -494,10 +495,10 @@ class Site:
             self._actions.finish()
 
 
-# The side of a policy that runs a site: events in, decisions out.
+# The driver
 
 
-def ranking_of(parts: Parts, rest: str) -> str:
+def ranking_of(parts: PolicyParts, rest: str) -> str:
     """Which of the hosts with space a job gets on a site.
 
     Args:
@@ -534,10 +535,10 @@ class SiteDriver(Driver):
         hosts: tuple[Host, ...],
         rules: SiteRules,
         state: State,
-        parts: Parts,
+        parts: PolicyParts,
         ranking: str,
         switching: Switching,
-        power: Power | None,
+        power: PowerLimits | None,
         actions: Actions,
     ) -> None:
         self._state, self._order, self._walltimes, self._actions = state, parts.order, parts.walltimes, actions

@@ -1,8 +1,8 @@
 """The hosts of a site that sleep: switched off when they have been idle for a while, and on for the jobs of the plan.
 
 A host that is being switched off has no space for jobs. A host that sleeps has: a job that gets it waits until it is
-on. Hosts are switched on ahead of reservations, and of jobs whose time is known. This module must not know how a plan
-is made, and which jobs wait.
+on. Hosts are switched on ahead of reservations, and of jobs whose time is known. Under a cap, hosts without jobs are
+also switched off so that others may draw their watts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from batprotocol.policies.energy import Switching
-from batprotocol.policies.jobs import Entry
+from batprotocol.policies.jobs import SiteEntry
 from batprotocol.policies.site.state import SiteState
 from batprotocol.policies.site.watts import Budget
 
@@ -241,7 +241,12 @@ class Sleeping:
 
     def __init__(self, switching: Switching, site: SiteState, switch: Callable[[Iterable[int], bool], None]) -> None:
         state = site.state
-        self._after, self._state, self._away, self._lanes = switching.after, state, site.away, site.lanes
+        self._after, self._state, self._unavailable, self._promises = (
+            switching.after,
+            state,
+            site.unavailable,
+            site.promises,
+        )
         self._switch_these = switch
         self._seconds = switching.seconds
         self.longest = max((on for _, on in self._seconds.values()), default=0.0)
@@ -257,14 +262,14 @@ class Sleeping:
 
     def is_late(self, number: int) -> bool:
         """Whether a host, by any of its numbers, is not on."""
-        host = self._lanes.own(number)
+        host = self._promises.own(number)
         return host in self.asleep or host in self.waking
 
     def delay(self, numbers: Iterable[int]) -> float:
         """The seconds until all of these hosts are on, by any of their numbers."""
         now, waking = self._state.now, self.waking
         longest = 0.0
-        for host in map(self._lanes.own, numbers) if self.asleep or waking else ():
+        for host in map(self._promises.own, numbers) if self.asleep or waking else ():
             if host in self.asleep:
                 longest = max(longest, self._seconds[host][1], self._state.resolution)
             elif host in waking:
@@ -325,7 +330,7 @@ class Sleeping:
                 found.append(host)
         return found
 
-    def ahead(self, heads: Iterable[Entry]) -> float:
+    def ahead(self, heads: Iterable[SiteEntry]) -> float:
         """Switch on the hosts of reservations that begin soon.
 
         Under a cap, a job whose time has come waits for watts: until hosts that are on without a job have left. None
@@ -343,7 +348,7 @@ class Sleeping:
                 continue
             if self.idling is not None and head.start <= now:
                 continue
-            reserved = map(self._lanes.own, head.reserved)
+            reserved = map(self._promises.own, head.reserved)
             sleeping = [host for host in reserved if host in self.asleep and host not in self._spared]
             due = self._allowed((each for each in sleeping if head.start - self._seconds[each][1] <= now), head.start)
             for host in due:
@@ -355,7 +360,7 @@ class Sleeping:
 
     def prepare(self, numbers: Iterable[int], count: int, begin: float) -> None:
         """A job starts at a time on some of these hosts: as many of those that are idle are on then."""
-        idle = sorted({self._lanes.own(number) for number in numbers} - self._jobs.keys() - self._away.hosts)
+        idle = sorted({self._promises.own(number) for number in numbers} - self._jobs.keys() - self._unavailable.hosts)
         on = [host for host in idle if host not in self.asleep and host not in self.leaving][:count]
         woken = self._allowed([host for host in idle if host in self.asleep][: count - len(on)], begin)
         for host in [*on, *woken]:
@@ -365,7 +370,7 @@ class Sleeping:
 
     # Off
 
-    def switch_off(self, heads: Iterable[Entry]) -> None:
+    def switch_off(self, heads: Iterable[SiteEntry]) -> None:
         """Switch off the hosts that have been idle for long, and that no reservation needs soon."""
         now = self._state.now
         if self.idling is not None:
@@ -380,7 +385,7 @@ class Sleeping:
         if not due:
             return
         needed = {
-            self._lanes.own(number): head.start
+            self._promises.own(number): head.start
             for head in heads
             if head.start < now + self._after + 2 * self.longest
             for number in head.reserved
@@ -395,7 +400,7 @@ class Sleeping:
                 leaving.append(host)
         self.leave(leaving)
 
-    def _on_without_jobs(self, heads: Iterable[Entry]) -> tuple[list[int], list[int]]:
+    def _on_without_jobs(self, heads: Iterable[SiteEntry]) -> tuple[list[int], list[int]]:
         """The hosts that are on and have no job: those that are not needed soon, and those that are.
 
         Of the first, those come first that have been idle for longest; of the others, those that are needed last. If a
@@ -407,7 +412,7 @@ class Sleeping:
             needing = sorted(needing, key=lambda head: head.start)[:1]
         needed: dict[int, float] = {}
         for head in needing:
-            for host in map(self._lanes.own, head.reserved):
+            for host in map(self._promises.own, head.reserved):
                 needed[host] = min(needed.get(host, math.inf), head.start)
         others = self.asleep | self.leaving | self.waking.keys()
         idle = [host for host in self._seconds if host not in others and not self._jobs[host]]
@@ -430,7 +435,7 @@ class Sleeping:
             self.leaving.add(host)
             if self.idling is not None:
                 self.idling.leaves(host, now)
-            self._away.closes(host, now, now + self._seconds[host][0])
+            self._unavailable.closes(host, now, now + self._seconds[host][0])
 
     def switched(self, hosts: Iterable[int]) -> list[int]:
         """Hosts were switched on or off; returns those that have space for jobs again."""
@@ -443,7 +448,7 @@ class Sleeping:
                 self.idling.sleeps(host)
             self.leaving.remove(host)
             self.asleep.add(host)
-            self._away.opens(host, self._state.now)
+            self._unavailable.opens(host, self._state.now)
         return slept
 
     def next_time(self) -> float:

@@ -16,11 +16,11 @@ from sortedcontainers import SortedList
 
 from batprotocol.model import Host
 from batprotocol.policies.allocations import Chooser
-from batprotocol.policies.availability import Amount, Lanes, Pool, Sieve, Timeline
+from batprotocol.policies.availability import Amount, HostTimeline, KindFilter, Pool
 from batprotocol.policies.fair_share import Association
-from batprotocol.policies.jobs import Entry, EntryRanking, Kind, Ranked, SiteJob, SiteRunning, State
+from batprotocol.policies.jobs import EntryRanking, JobKind, Promises, Ranked, SiteEntry, SiteJob, SiteRunning, State
 from batprotocol.policies.orders import Multifactor, Order
-from batprotocol.policies.site.accounts import Priorities, Usage
+from batprotocol.policies.site.accounts import LimitUsage, Priorities
 from batprotocol.policies.site.rules import SiteRules, default_of, partitions_of
 from batprotocol.workloads.host_events import HostChange, HostEvent
 from batprotocol.workloads.requests import Site as Machine
@@ -30,19 +30,19 @@ _Place: TypeAlias = tuple[int, Association | None, bool]
 """The tier, the user, if the priority is not a fixed one, and whether the age grows."""
 
 
-class Lasting:
+class SortedEntries:
     """Entries by keys that never change."""
 
     def __init__(self) -> None:
         self._sorted: SortedList[Ranked] = SortedList()
         self._keys: dict[int, Ranked] = {}
 
-    def add(self, entry: Entry, key: Any) -> None:
+    def add(self, entry: SiteEntry, key: Any) -> None:
         """Add an entry with its key."""
         ranked = self._keys[entry.number] = (key, entry.number, entry)
         self._sorted.add(ranked)
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: SiteEntry) -> None:
         """Remove an entry."""
         self._sorted.remove(self._keys.pop(entry.number))
 
@@ -51,7 +51,7 @@ class Lasting:
         return _following(self._sorted, None)
 
 
-class _Part:
+class _Group:
     """Entries of one user in one tier, with minus the parts of their priorities that do not grow.
 
     Attributes:
@@ -76,7 +76,7 @@ class _Part:
             self.first = self.entries[0] if self.entries else None
 
 
-class Grouped:
+class GroupedEntries:
     """Entries by the priorities of a site.
 
     Args:
@@ -85,11 +85,11 @@ class Grouped:
 
     def __init__(self, priorities: Priorities) -> None:
         self._priorities = priorities
-        self._parts: dict[_Place, _Part] = {}
+        self._parts: dict[_Place, _Group] = {}
         self._ranked: dict[int, tuple[Ranked, _Place]] = {}
-        self._filling: list[tuple[float, int, Entry]] = []  # when the age of each is full
+        self._filling: list[tuple[float, int, SiteEntry]] = []  # when the age of each is full
 
-    def add(self, entry: Entry, key: Any) -> None:
+    def add(self, entry: SiteEntry, key: Any) -> None:
         """Add an entry; its key is not used."""
         job, priorities = entry.job, self._priorities
         fixed, weight, number = job.request.priority, priorities.weight_age, entry.number
@@ -107,10 +107,10 @@ class Grouped:
         self._ranked[ranked[1]] = ranked, place
         part = self._parts.get(place)
         if part is None:
-            part = self._parts[place] = _Part()
+            part = self._parts[place] = _Group()
         part.add(ranked)
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: SiteEntry) -> None:
         """Remove an entry."""
         ranked, place = self._ranked.pop(entry.number)
         part = self._parts[place]
@@ -165,7 +165,7 @@ def _following(entries: SortedList[Ranked], after: Ranked | None) -> Iterator[Ra
 # The jobs that wait on a site, each in every partition that it can run in, in the order of the queue.
 
 
-def _precedence(entry: Entry) -> tuple[float, float]:
+def _precedence(entry: SiteEntry) -> tuple[float, float]:
     """By tier and priority, before the policy's order decides: entries with a smaller one come first."""
     return -entry.tier, entry.job.request.nice - (entry.job.request.priority or 0)
 
@@ -183,11 +183,11 @@ class SiteQueue:
     def __init__(self, order: Order, state: State, pool: Pool, priorities: Priorities | None = None) -> None:
         self._order, self._state, self._pool, self._priorities = order, state, pool, priorities
         self._ranking = self._new_ranking()
-        self._kinds: dict[tuple[Amount, frozenset[int]], Kind] = {}
-        self._numbered: list[Kind] = []
+        self._kinds: dict[tuple[Amount, frozenset[int]], JobKind] = {}
+        self._numbered: list[JobKind] = []
         self._has_room = dict.fromkeys(pool.capacity, 0)  # for each host, the bits of the kinds that have room there
         self._allowed = dict.fromkeys(pool.capacity, 0)  # those of the kinds that can have it
-        self.sieve = Sieve()
+        self.kind_filter = KindFilter()
         """Which kinds an amount suffices for."""
         self.jobs: dict[str, SiteJob] = {}
         self.places: dict[str, int] = {}
@@ -198,18 +198,18 @@ class SiteQueue:
     def _new_ranking(self) -> EntryRanking | None:
         """An empty ranking in the order of the queue; None if each decision sorts all entries."""
         if self._priorities is not None and isinstance(self._order, Multifactor):
-            return Grouped(self._priorities)
-        return None if self._order.changes else Lasting()
+            return GroupedEntries(self._priorities)
+        return None if self._order.changes else SortedEntries()
 
     def __len__(self) -> int:
         return len(self.jobs)
 
-    def kind(self, amount: Amount, hosts: frozenset[int]) -> Kind:
+    def kind(self, amount: Amount, hosts: frozenset[int]) -> JobKind:
         """The kind of jobs that take an amount of such hosts."""
         found = self._kinds.get((amount, hosts))
         if found is None:
-            bit = self.sieve.add(amount)
-            found = self._kinds[amount, hosts] = Kind(amount, hosts, self._pool.free, self._new_ranking(), bit)
+            bit = self.kind_filter.add(amount)
+            found = self._kinds[amount, hosts] = JobKind(amount, hosts, self._pool.free, self._new_ranking(), bit)
             self._numbered.append(found)
             for host in hosts:
                 self._allowed[host] |= bit
@@ -218,7 +218,7 @@ class SiteQueue:
         return found
 
     @property
-    def kinds(self) -> Iterable[Kind]:
+    def kinds(self) -> Iterable[JobKind]:
         """The kinds of the jobs that have waited."""
         return self._kinds.values()
 
@@ -231,7 +231,7 @@ class SiteQueue:
     def changed(self, hosts: Iterable[int]) -> None:
         """The free amounts of these hosts have changed."""
         for host in hosts:
-            has_room = self.sieve.passing(self._pool.free[host]) & self._allowed[host]
+            has_room = self.kind_filter.passing(self._pool.free[host]) & self._allowed[host]
             turned = has_room ^ self._has_room[host]
             self._has_room[host] = has_room
             while turned:
@@ -246,13 +246,13 @@ class SiteQueue:
         for entry in job.entries:
             self.add_entry(entry)
 
-    def add_entry(self, entry: Entry) -> None:
+    def add_entry(self, entry: SiteEntry) -> None:
         """A job that waits can also start in another partition, or in a reservation."""
         entry.kind.entries[entry.number] = entry
         entry.kind.added += 1
         self.places[entry.place] = self.places.get(entry.place, 0) + 1
         if self._ranking is not None and entry.kind.ranking is not None:
-            key = self.key(entry) if isinstance(self._ranking, Lasting) else None
+            key = self.key(entry) if isinstance(self._ranking, SortedEntries) else None
             self._ranking.add(entry, key)
             entry.kind.ranking.add(entry, key)
 
@@ -262,7 +262,7 @@ class SiteQueue:
         for entry in job.entries:
             self.remove_entry(entry)
 
-    def remove_entry(self, entry: Entry) -> None:
+    def remove_entry(self, entry: SiteEntry) -> None:
         """A job that waits cannot start there any more."""
         del entry.kind.entries[entry.number]
         self.places[entry.place] -= 1
@@ -272,46 +272,46 @@ class SiteQueue:
             self._ranking.remove(entry)
             entry.kind.ranking.remove(entry)
 
-    def key(self, entry: Entry, order: Order | None = None) -> Any:
+    def key(self, entry: SiteEntry, order: Order | None = None) -> Any:
         """The entry with the smallest key comes first."""
         order = order or self._order
         if self._priorities is not None and isinstance(order, Multifactor):
             return -entry.tier, -self._priorities.priority(entry, self._state.now)
         return *_precedence(entry), order.key(entry.job, self._state)
 
-    def precedence(self, entry: Entry) -> tuple[float, float]:
+    def precedence(self, entry: SiteEntry) -> tuple[float, float]:
         """The part of the key that comes before all else: entries with a smaller one come first."""
         # Where priorities are sums of factors, `nice` is one of them, and changes nothing alone.
         return _precedence(entry) if self._priorities is None else (-entry.tier, 0.0)
 
-    def priority(self, entry: Entry) -> float:
+    def priority(self, entry: SiteEntry) -> float:
         """The priority of an entry now: the sum of factors where those order the queue; else that of its request."""
         if self._priorities is not None and isinstance(self._order, Multifactor):
             return self._priorities.priority(entry, self._state.now)
         return entry.job.request.priority or 0
 
-    def in_order(self) -> Iterator[Entry]:
+    def in_order(self) -> Iterator[SiteEntry]:
         """The entries, in order. Those that are removed meanwhile may still come."""
         if self._ranking is not None:
             return (ranked[2] for ranked in self._ranking.in_order(self._state.now))
         return (ranked[2] for ranked in self._sorted((e for job in self.jobs.values() for e in job.entries), None))
 
-    def ranked(self, kind: Kind, order: Order | None) -> Iterator[Ranked]:
+    def ranked(self, kind: JobKind, order: Order | None) -> Iterator[Ranked]:
         """The entries of a kind with their keys, in an order; None: in the queue's own. See `in_order`."""
         if order is None and kind.ranking is not None:
             return kind.ranking.in_order(self._state.now)
         return self._sorted(kind.entries.values(), order)
 
-    def _sorted(self, entries: Iterable[Entry], order: Order | None) -> Iterator[Ranked]:
+    def _sorted(self, entries: Iterable[SiteEntry], order: Order | None) -> Iterator[Ranked]:
         if self._priorities is not None:
             self._priorities.refresh(self._state.now)
         return iter(sorted((self.key(entry, order), entry.number, entry) for entry in entries))
 
 
-# The hosts that are away, as they have failed or are drained: no job has space there. And the jobs that run on hosts.
+# The jobs that run on hosts, and the hosts that are unavailable, as they have failed or are drained
 
 
-class Residents:
+class JobsByHost:
     """The jobs that run on each host. They are counted from the first question on."""
 
     def __init__(self) -> None:
@@ -344,22 +344,22 @@ class Residents:
                 del self._jobs[host][job.waited.id]
 
 
-class Away:
+class UnavailableHosts:
     """The hosts that are away. Nobody knows when they are back.
 
     Args:
         pool: what is free now.
         timeline: what will be free.
         queue: the entries that wait.
-        lanes: the other numbers of hosts.
+        promises: the other numbers of hosts.
 
     Attributes:
         hosts: the hosts that are down or drained.
         down: those that are down.
     """
 
-    def __init__(self, pool: Pool, timeline: Timeline, queue: SiteQueue, lanes: Lanes) -> None:
-        self._pool, self._timeline, self._queue, self._lanes = pool, timeline, queue, lanes
+    def __init__(self, pool: Pool, timeline: HostTimeline, queue: SiteQueue, promises: Promises) -> None:
+        self._pool, self._timeline, self._queue, self._promises = pool, timeline, queue, promises
         self.hosts: set[int] = set()
         self.down: set[int] = set()
         self._closed: dict[int, float] = {}  # the hosts that are being switched off, and until when
@@ -382,46 +382,46 @@ class Away:
             back = list(event.hosts)
             self.hosts.difference_update(back)
             self.down.difference_update(back)
-            self._timeline.give_back(self._lanes.everywhere(back), now, math.inf, self._pool.whole)
+            self._timeline.give_back(self._promises.everywhere(back), now, math.inf, self._pool.whole)
             self.come_back(back)
             return back
         left = [host for host in event.hosts if host not in self.hosts]  # drained hosts can fail
         self.hosts.update(left)
-        self._timeline.take(self._lanes.everywhere(left), now, math.inf, self._pool.whole)
+        self._timeline.take(self._promises.everywhere(left), now, math.inf, self._pool.whole)
         self.leave(left)
         return []
 
     def leave(self, hosts: Iterable[int]) -> None:
         """From now on, no job has space on these hosts, for one reason more."""
-        hosts = tuple(self._lanes.everywhere(hosts))
+        hosts = tuple(self._promises.everywhere(hosts))
         self._pool.take(hosts, self._pool.whole)
         self._queue.changed(hosts)
 
     def come_back(self, hosts: Iterable[int]) -> None:
         """These hosts are not away any more for one of the reasons that there were."""
-        hosts = tuple(self._lanes.everywhere(hosts))
+        hosts = tuple(self._promises.everywhere(hosts))
         self._pool.give_back(hosts, self._pool.whole)
         self._queue.changed(hosts)
 
     def closes(self, host: int, now: float, end: float) -> None:
         """A host is being switched off: it has no space until then."""
         self._closed[host] = end
-        self._timeline.take(self._lanes.everywhere((host,)), now, end, self._pool.whole)
+        self._timeline.take(self._promises.everywhere((host,)), now, end, self._pool.whole)
         self.leave((host,))
 
     def opens(self, host: int, now: float) -> None:
         """A host was switched off, and has space again."""
         end = self._closed.pop(host)
         if end > now:
-            self._timeline.give_back(self._lanes.everywhere((host,)), now, end, self._pool.whole)
+            self._timeline.give_back(self._promises.everywhere((host,)), now, end, self._pool.whole)
         self.come_back((host,))
 
     def anew(self, now: float) -> None:
         """The timeline was begun anew: take the hosts that are away."""
         for host, end in self._closed.items():
             if end > now:
-                self._timeline.take(self._lanes.everywhere((host,)), now, end, self._pool.whole)
-        self._timeline.take(self._lanes.everywhere(self.hosts), now, math.inf, self._pool.whole)
+                self._timeline.take(self._promises.everywhere((host,)), now, end, self._pool.whole)
+        self._timeline.take(self._promises.everywhere(self.hosts), now, math.inf, self._pool.whole)
 
 
 class SiteState:
@@ -441,12 +441,12 @@ class SiteState:
         members: the hosts of each partition, by its name.
         default: the partitions of jobs that name none.
         chooser: which hosts a job gets.
-        lanes: the reservations, with the other numbers of their hosts.
+        promises: the reservations, with the other numbers of their hosts.
         priorities: the usage and fair share of users and accounts, and the priorities of jobs; None without such rules.
         usage: what users and accounts have.
         queue: the entries that wait for hosts.
         running: the jobs that run, by id.
-        residents: the same by their hosts.
+        jobs_by_host: the same by their hosts.
         away: the hosts that have failed or are drained.
         speed: the speed of a core of the slowest host, in flops per second.
 
@@ -464,19 +464,19 @@ class SiteState:
         if rules.priority is not None:
             self.priorities = Priorities(rules, rules.priority, offers, self.hosts_of, state.now)
         self.queue = SiteQueue(order, state, self.pool, self.priorities)
-        self.timeline = Timeline(self.pool.capacity, state.now)
+        self.timeline = HostTimeline(self.pool.capacity, state.now)
         self.chooser = Chooser(ranking, offers)
-        self.lanes = Lanes(self.pool.hosts)
-        self.usage = Usage(rules)
+        self.promises = Promises(self.pool.hosts)
+        self.usage = LimitUsage(rules)
         self.running: dict[str, SiteRunning] = {}
-        self.residents = Residents()
-        self.away = Away(self.pool, self.timeline, self.queue, self.lanes)
+        self.jobs_by_host = JobsByHost()
+        self.unavailable = UnavailableHosts(self.pool, self.timeline, self.queue, self.promises)
         self.speed = min((host.computation_speed[host.pstate] for host in hosts if host.computation_speed), default=0.0)
 
     def hosts_of(self, name: str) -> frozenset[int]:
         """The hosts of a partition; of "": all hosts."""
         return self.members[name] if name else self.pool.hosts
 
-    def residents_on(self, hosts: Iterable[int]) -> list[SiteRunning]:
+    def jobs_on(self, hosts: Iterable[int]) -> list[SiteRunning]:
         """The jobs that run on some of these hosts, in the order of their starts."""
-        return self.residents.on(hosts, self.running.values())
+        return self.jobs_by_host.on(hosts, self.running.values())

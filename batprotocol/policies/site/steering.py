@@ -1,6 +1,6 @@
 """A site whose jobs somebody else starts, one at a time, such as an agent that learns.
 
-The jobs, hosts, limits and dependencies are those of `Site`. This module must not know who decides.
+The jobs, hosts, limits and dependencies are those of `Site`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import Final
 from batprotocol.model import FinalJobState, Host, Job, KillProgress, Profile
 from batprotocol.policies.allocations import Contiguous, First
 from batprotocol.policies.availability import WHOLE, Amount
-from batprotocol.policies.backfilling import AsRequested, NoBackfilling, Settings
-from batprotocol.policies.driver import Parts
-from batprotocol.policies.jobs import Entry, SiteJob, SiteRunning, State
+from batprotocol.policies.backfilling import AsRequested, NoBackfilling, PlanSettings
+from batprotocol.policies.driver import PolicyParts
+from batprotocol.policies.jobs import SiteEntry, SiteJob, SiteRunning, State
 from batprotocol.policies.orders import Order
-from batprotocol.policies.site.plan import Planner
+from batprotocol.policies.site.plan import AmountPlanner
 from batprotocol.policies.site.reservations import Start
 from batprotocol.policies.site.rules import SiteRules
 from batprotocol.policies.site.site import Site
 from batprotocol.policies.site.state import SiteState
 from batprotocol.workloads.requests import Request
 
-_NO_PLAN: Final = Settings()
+_NO_PLAN: Final = PlanSettings()
 
 
 class Steered(Site):
@@ -57,14 +57,14 @@ class Steered(Site):
         self.rejected: dict[str, str] = {}
         self.over: list[str] = []
         allocation = Contiguous() if contiguous else First()
-        parts = Parts(order, NoBackfilling(), allocation, AsRequested())
+        parts = PolicyParts(order, NoBackfilling(), allocation, AsRequested())
         site = SiteState(tuple(hosts), rules, state, order, ranking)
         super().__init__(site, parts, _Actions(self.rejected, self.over))
         self.no_more_events()  # as long as nobody announces windows
 
     _planner: _Plan
 
-    def _new_planner(self, settings: Settings, power: object) -> Planner:
+    def _new_planner(self, settings: PlanSettings, power: object) -> AmountPlanner:
         return _Plan(_NO_PLAN, self._site)
 
     @property
@@ -80,13 +80,13 @@ class Steered(Site):
     @property
     def held(self) -> list[str]:
         """The jobs whose time or dependency has not come."""
-        return list(self._holding.jobs)
+        return list(self._held_jobs.jobs)
 
     # What happens
 
     def ended_before(self, job_id: str, request: Request) -> None:
         """A job had succeeded before the first one was submitted. Others can depend on it."""
-        self._holding.ended_before(job_id, request)
+        self._held_jobs.ended_before(job_id, request)
 
     def ended(self, job_id: str, ended: FinalJobState, progress: KillProgress | None = None) -> SiteRunning | None:
         job = super().ended(job_id, ended, progress)
@@ -100,7 +100,7 @@ class Steered(Site):
         return super().passed()
 
     def wakes_at(self) -> float:
-        return self._holding.next_time()
+        return self._held_jobs.next_time()
 
     # Which jobs can start
 
@@ -128,14 +128,14 @@ class Steered(Site):
         """The future of all hosts, as far as walltimes show: see `Timeline.moments`."""
         return (moment for moment in self._site.timeline.moments() if moment[0] in self._pool.hosts)
 
-    def earliest(self, entry: Entry) -> float:
+    def earliest(self, entry: SiteEntry) -> float:
         """When hosts have space for an entry at the latest, if no other one starts before; infinity: nobody knows.
 
         Limits are not considered.
         """
         return self._planner.earliest(entry, self._state.now)
 
-    def overtaking(self, first_id: str, settings: Settings) -> dict[str, Start]:
+    def overtaking(self, first_id: str, settings: PlanSettings) -> dict[str, Start]:
         """The jobs of the queue each of which can start now while another job waits, without delaying that one.
 
         Args:
@@ -185,7 +185,7 @@ class Steered(Site):
         self._start(*found, self._note)
         return self._running[job_id]
 
-    def start_others(self, first_id: str, settings: Settings) -> Iterator[SiteRunning]:
+    def start_others(self, first_id: str, settings: PlanSettings) -> Iterator[SiteRunning]:
         """Start the jobs that may start while another job waits, in their order.
 
         Args:
@@ -204,12 +204,12 @@ class Steered(Site):
         self._state.endings.add(job.ending)
 
 
-class _Plan(Planner):
+class _Plan(AmountPlanner):
     """A plan with a reservation for one job, which somebody else has chosen."""
 
     _first: SiteJob | None = None
 
-    def fitting(self, entry: Entry) -> Collection[int]:
+    def fitting(self, entry: SiteEntry) -> Collection[int]:
         """The hosts that have space for an entry now, and that no window closes before it ends."""
         fitting = entry.kind.fitting
         return fitting if self.bare is None else [host for host in fitting if self.is_clear(entry, (host,))]
@@ -219,7 +219,7 @@ class _Plan(Planner):
         for head in list(self.heads.values()):
             self._release(head)
 
-    def reserve(self, entries: list[Entry]) -> None:
+    def reserve(self, entries: list[SiteEntry]) -> None:
         """Reserve hosts for the one of a job's entries that can start first, if the settings say so."""
         kept = next((entry for entry in entries if entry.number in self.heads), None)
         if self.settings.once and kept is not None:
@@ -232,7 +232,7 @@ class _Plan(Planner):
             starts = [(self.earliest(entry, self._state.now), place) for place, entry in enumerate(entries)]
             self._reserve(entries[min(starts)[1]])
 
-    def earliest(self, entry: Entry, now: float) -> float:
+    def earliest(self, entry: SiteEntry, now: float) -> float:
         """When hosts have space for an entry, at the latest; infinity: that is not known."""
         job, kind = entry.job, entry.kind
         free, request = self._pool.capacity, job.request
@@ -242,7 +242,7 @@ class _Plan(Planner):
 
         return self._timeline.earliest(kind.hosts, job.size, kind.amount, entry.expected, now, choose)[0]
 
-    def beside(self, entry: Entry) -> tuple[list[int] | None, bool]:
+    def beside(self, entry: SiteEntry) -> tuple[list[int] | None, bool]:
         """Hosts on which an entry can start now without delaying the job that has a reservation; None: there are none.
 
         Returns:
@@ -254,7 +254,7 @@ class _Plan(Planner):
         hosts = self._beside_moved(entry)
         return hosts, hosts is not None
 
-    def is_allowed(self, entry: Entry) -> bool:
+    def is_allowed(self, entry: SiteEntry) -> bool:
         return entry.job is not self._first and super().is_allowed(entry)
 
     def others(self, first: SiteJob) -> Iterator[Start]:

@@ -1,6 +1,7 @@
-"""The watts that jobs may draw over time: the cap of a machine without the watts of its idle hosts.
+"""Watts over time: those that are allowed, and those that jobs draw beyond idle hosts; and slower power states.
 
-Watts are whole numbers of microwatts, so that sums are exact. This module must not know jobs.
+Watts are whole numbers of microwatts, so that sums are exact. A host counts once, however many jobs share it: its jobs
+may draw that sum, whatever their load is.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from operator import add
 from typing import Final, NamedTuple
 
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
+from batprotocol.policies.availability import Steps
 from batprotocol.policies.driver import Actions
 from batprotocol.policies.failures import length_of
-from batprotocol.policies.jobs import Entry
+from batprotocol.policies.jobs import SiteEntry
 from batprotocol.workloads.electricity import HostWatts, Trace
 
 _MOST_KNOWN: Final = 4096
@@ -30,7 +33,7 @@ def micro(watts: float) -> int:
     return round(watts * 1e6)
 
 
-class _Runs(NamedTuple):
+class _AllowedTimes(NamedTuple):
     """The times in which an amount is allowed: their begins, their ends, and the longest one from each one on."""
 
     begins: list[float]
@@ -63,7 +66,7 @@ class Allowance:
         before = self._values[-1] if self.repeats else self._values[0]
         values = zip(self._times, [before, *self._values], self._values, strict=False)
         self._rises = [time for time, less, more in values if more > less]
-        self._known: dict[int, _Runs] = {}
+        self._known: dict[int, _AllowedTimes] = {}
 
     @property
     def period(self) -> float:
@@ -167,7 +170,7 @@ class Allowance:
                 return
             turn += self._period
 
-    def _runs(self, amount: int) -> _Runs:
+    def _runs(self, amount: int) -> _AllowedTimes:
         found = self._known.get(amount)
         if found is None:
             if len(self._known) >= _MOST_KNOWN:
@@ -175,7 +178,7 @@ class Allowance:
             found = self._known[amount] = self._new_runs(amount)
         return found
 
-    def _new_runs(self, amount: int) -> _Runs:
+    def _new_runs(self, amount: int) -> _AllowedTimes:
         begins: list[float] = []
         ends: list[float] = []
         after = [*self._times[1:], self._times[0] + self._period]
@@ -192,7 +195,7 @@ class Allowance:
         longest: list[float] = []
         for begin, end in zip(reversed(begins), reversed(ends), strict=True):
             longest.append(max(end - begin, longest[-1] if longest else 0.0))
-        return _Runs(begins, ends, longest[::-1])
+        return _AllowedTimes(begins, ends, longest[::-1])
 
     # Times
 
@@ -214,50 +217,9 @@ _DIGIT: Final = 1 << 20
 """A host has fewer jobs of one pace."""
 
 
-class _Steps:
-    """A whole number over time, which changes in steps. Before the first time, and without one, it is 0."""
-
-    __slots__ = ("times", "values")
-
-    def __init__(self) -> None:
-        self.times: list[float] = [-math.inf]
-        self.values: list[int] = [0]
-
-    def copy(self) -> _Steps:
-        copy = _Steps()
-        copy.times, copy.values = self.times.copy(), self.values.copy()
-        return copy
-
-    def add(self, begin: float, end: float, by: int) -> None:
-        first = self._cut(begin)
-        last = self._cut(end) if end < math.inf else len(self.times)
-        for place in range(first, last):
-            self.values[place] += by
-        for place in (last, first):
-            if 0 < place < len(self.times) and self.values[place] == self.values[place - 1]:
-                del self.times[place], self.values[place]
-
-    def _cut(self, time: float) -> int:
-        place = bisect_left(self.times, time)
-        if place == len(self.times) or self.times[place] != time:
-            self.times.insert(place, time)
-            self.values.insert(place, self.values[place - 1])
-        return place
-
-    def within(self, begin: float, end: float) -> Iterator[tuple[float, float, int]]:
-        """The steps between two times: the begin and the end of each, and its number."""
-        times, values = self.times, self.values
-        place = bisect_right(times, begin) - 1
-        while begin < end:
-            after = times[place + 1] if place + 1 < len(times) else math.inf
-            yield begin, min(after, end), values[place]
-            begin, place = after, place + 1
-
-    def forget(self, now: float) -> None:
-        """The past of a time does not matter any more."""
-        place = bisect_right(self.times, now) - 1
-        if place > 0:
-            del self.times[1 : place + 1], self.values[:place]
+def _steps() -> Steps[int]:
+    """Watts over time: before the first time, and without one, none."""
+    return Steps(-math.inf, 0)
 
 
 class Budget:
@@ -286,8 +248,8 @@ class Budget:
         self._drawn = 0
         self._standing: dict[int, int] = {}  # what hosts draw while they have no job
         self._now = -math.inf
-        self._total = _Steps()
-        self._jobs: defaultdict[int, _Steps] = defaultdict(_Steps)  # the jobs of each host, over time
+        self._total = _steps()
+        self._jobs: defaultdict[int, Steps[int]] = defaultdict(_steps)  # the jobs of each host, over time
 
     @property
     def paces(self) -> range:
@@ -405,12 +367,12 @@ class Budget:
             else:
                 shared.append(host)
         if draws:
-            self._total.add(begin, end, draws if by > 0 else -draws)
+            self._total.change(begin, end, draws if by > 0 else -draws, add)
         for (first, last), more in self._pieces(shared, begin, end, by).items():
-            self._total.add(first, last, more)
+            self._total.change(first, last, more, add)
         for host in shared:
             jobs = self._jobs[host]
-            jobs.add(begin, end, by)
+            jobs.change(begin, end, by, add)
             jobs.forget(self._now)
             if len(jobs.times) == 1 and not jobs.values[0]:
                 del self._jobs[host]
@@ -421,7 +383,7 @@ class Budget:
         if by > 0:
             if jobs is not None or end == math.inf or end <= self._now:
                 return False
-            jobs = self._jobs[host] = _Steps()
+            jobs = self._jobs[host] = _steps()
             is_past = begin <= self._now
             jobs.times = [-math.inf, end] if is_past else [-math.inf, begin, end]
             jobs.values = [by, 0] if is_past else [0, by, 0]
@@ -436,7 +398,7 @@ class Budget:
 
     def keep(self, amount: int, begin: float) -> None:
         """An amount is kept from a time on; a negative one is kept no longer."""
-        self._total.add(self._rounded(begin), math.inf, amount)
+        self._total.change(self._rounded(begin), math.inf, amount, add)
 
     def _pieces(self, hosts: Iterable[int], begin: float, end: float, by: int) -> dict[tuple[float, float], int]:
         """The increase of what hosts draw with one more job, or one less, by intervals in which that is the same."""
@@ -475,9 +437,9 @@ class Budget:
                 for (since, until), more in pieces.items()
                 for first, last, taken in self._total.within(since, until)
             )
-        more = _Steps()
+        more = _steps()
         for (since, until), each in pieces.items():
-            more.add(since, until, each)
+            more.change(since, until, each, add)
         return all(
             not each or taken + each <= least(first, last)
             for since, until, each in more.within(begin, end)
@@ -505,7 +467,7 @@ class Budget:
             total = total.copy()
         for amount, begin, end in changes:
             if begin < end:
-                total.add(begin, end, amount)
+                total.change(begin, end, amount, add)
         after, before = self._rounded(after), self._rounded(before)
         found: list[tuple[float, float]] = []
         for first, last, taken in total.within(after, before + seconds):
@@ -531,7 +493,7 @@ class Budget:
             total = total.copy()
         for amount, begin, end in changes:
             if begin < end:
-                total.add(begin, end, amount)
+                total.change(begin, end, amount, add)
         return all(taken + need <= greatest(first, last) for first, last, taken in total.within(now, now + seconds))
 
     def is_open(self, closed: Sequence[tuple[float, float]], after: float, before: float) -> bool:
@@ -628,7 +590,7 @@ class Pacing:
     def _speed(self, host: int, pace: int) -> float:
         return self._hosts[host].speeds[self.pstate(host, pace)]
 
-    def is_possible(self, entry: Entry, hosts: Iterable[int], pace: int) -> bool:
+    def is_possible(self, entry: SiteEntry, hosts: Iterable[int], pace: int) -> bool:
         """Whether an entry may run at a slower pace.
 
         Batsim kills a job at the walltime that it was submitted with, so only jobs run slower that surely end by then.
@@ -648,7 +610,7 @@ class Pacing:
         length = length_of(profile, job.size, min((self._speed(host, pace) for host in hosts), default=0.0))
         return length is not None and length * (1 + 1e-6) + 1e-3 <= entry.limit
 
-    def expected(self, entry: Entry, hosts: Iterable[int], pace: int, before: int, seconds: float) -> float:
+    def expected(self, entry: SiteEntry, hosts: Iterable[int], pace: int, before: int, seconds: float) -> float:
         """The seconds that an entry is expected to run on hosts at a pace.
 
         Args:

@@ -1,7 +1,7 @@
 """Windows that are known in advance: hosts are closed for a time, or promised to the jobs of a reservation.
 
-In the timeline, windows are taken from the hosts, so that all plans avoid them; the lanes of reservations are free just
-then. This module must not know which jobs run and wait, nor the fate of jobs that a window meets.
+In the timeline, windows are taken from the hosts, so that all plans avoid them; the promised hosts of reservations are
+free just then.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from typing import NamedTuple
 
 import msgspec
 
-from batprotocol.policies.availability import Lane, Timeline, reduced
-from batprotocol.policies.jobs import Entry, SiteJob
+from batprotocol.policies.availability import HostTimeline, reduced
+from batprotocol.policies.jobs import PromisedHosts, SiteEntry, SiteJob
 from batprotocol.policies.site.admission import Admission
-from batprotocol.policies.site.plan import Planner
+from batprotocol.policies.site.plan import AmountPlanner
 from batprotocol.policies.site.reservations import NEVER
 from batprotocol.policies.site.state import SiteState
 from batprotocol.workloads.host_events import Window
 
 
-class Turn(NamedTuple):
+class WindowChange(NamedTuple):
     """A window begins or ends.
 
     Attributes:
         window: the window.
-        lane: the lane of a reservation; None if the window is closed to all jobs.
+        promised: the promised hosts of a reservation; None if the window is closed to all jobs.
         begins: whether it begins.
     """
 
     window: Window
-    lane: Lane | None
+    promised: PromisedHosts | None
     begins: bool
 
 
@@ -52,10 +52,15 @@ class Windows:
         may_come: whether more windows may be announced.
     """
 
-    def __init__(self, site: SiteState, planner: Planner, admission: Admission, *, risk: bool) -> None:
+    def __init__(self, site: SiteState, planner: AmountPlanner, admission: Admission, *, risk: bool) -> None:
         self._state, self._queue, self._timeline, self._pool = site.state, site.queue, site.timeline, site.pool
         self._chooser, self._planner, self._admission = site.chooser, planner, admission
-        self._lanes, self._away, self._running, self._risk = site.lanes, site.away, site.running, risk
+        self._promises, self._unavailable, self._running, self._risk = (
+            site.promises,
+            site.unavailable,
+            site.running,
+            risk,
+        )
         self.may_come = True
         self._due: list[tuple[float, bool, int, Window]] = []  # ends come before begins
         self._count = 0
@@ -67,8 +72,8 @@ class Windows:
 
     # What happens
 
-    def announce(self, window: Window) -> Lane | None:
-        """A window is known from now on; its lane, if jobs can enter that from now on."""
+    def announce(self, window: Window) -> PromisedHosts | None:
+        """A window is known from now on; its promised hosts, if jobs can enter them from now on."""
         state = self._state
         begin, end = max(state.rounded(window.begin), state.now), state.rounded(window.end)
         self._seen.add(window.name)
@@ -77,7 +82,7 @@ class Windows:
         window = msgspec.structs.replace(window, begin=begin, end=end)
         hosts = sorted(window.hosts)
         if self._planner.bare is None:
-            self._planner.bare = Timeline(self._pool.capacity, state.now)
+            self._planner.bare = HostTimeline(self._pool.capacity, state.now)
         if not self._risk:
             self._take(hosts, begin, end)
         insort(self._planner.ends, end)
@@ -89,17 +94,17 @@ class Windows:
         if window.is_closed:
             self._closed[window.name] += 1
             return None
-        lane, is_new = self._lanes.of(window)
+        promised, is_new = self._promises.of(window)
         if is_new:
-            self._open(lane)
-        insort(lane.windows, window, key=lambda each: each.begin)
+            self._open(promised)
+        insort(promised.windows, window, key=lambda each: each.begin)
         for timeline in (self._timeline, self._bare):
-            timeline.give_back(lane.members, begin, end, self._pool.whole)
-        self._planner.freed(lane.members)
-        return lane if is_new else None
+            timeline.give_back(promised.members, begin, end, self._pool.whole)
+        self._planner.freed(promised.members)
+        return promised if is_new else None
 
     @property
-    def _bare(self) -> Timeline:
+    def _bare(self) -> HostTimeline:
         assert self._planner.bare is not None
         return self._planner.bare
 
@@ -108,40 +113,42 @@ class Windows:
             timeline.take(hosts, begin, end, self._pool.whole)
         self._planner.closed(set(hosts), self._state.now)
 
-    def _open(self, lane: Lane) -> None:
-        """The hosts of a lane have numbers of their own from now on. Nothing is free there."""
+    def _open(self, promised: PromisedHosts) -> None:
+        """The promised hosts of a reservation have numbers of their own from now on. Nothing is free there."""
         pool, now, timeline = self._pool, self._state.now, self._timeline
-        for number, host in zip(lane.members, lane.own(lane.members), strict=True):
+        for number, host in zip(promised.members, promised.own(promised.members), strict=True):
             pool.capacity[number] = pool.capacity[host]
             pool.free[number] = pool.free[host] if host in self._active else reduced(pool.free[host], pool.whole)
             self._chooser.offers[number] = self._chooser.offers[host]
             for each in (timeline, self._bare):
                 each.open(number, [now], [reduced(pool.capacity[host], pool.whole)])
-        self._queue.opened(lane.members)
-        timeline.take(lane.numbered(lane.hosts & self._away.hosts), now, math.inf, pool.whole)
+        self._queue.opened(promised.members)
+        timeline.take(promised.numbered(promised.hosts & self._unavailable.hosts), now, math.inf, pool.whole)
         for job in self._running.values():
-            timeline.take(lane.numbered(lane.hosts.intersection(job.members)), now, job.end, job.entry.kind.amount)
+            timeline.take(
+                promised.numbered(promised.hosts.intersection(job.members)), now, job.end, job.entry.kind.amount
+            )
 
     def wakes_at(self) -> float:
         """When the next window begins or ends; infinity: never."""
         return self._due[0][0] if self._due else math.inf
 
-    def turns(self) -> Iterator[Turn]:
+    def turns(self) -> Iterator[WindowChange]:
         """The windows that have begun or ended until now. The hosts of each are closed or free when it is yielded."""
         while self._due and self._due[0][0] <= self._state.now:
             _, is_begin, _, window = heappop(self._due)
-            lane = None if window.is_closed else self._lanes.of(window)[0]
-            self._turn(window, lane, is_begin)
-            yield Turn(window, lane, is_begin)
+            promised = None if window.is_closed else self._promises.of(window)[0]
+            self._turn(window, promised, is_begin)
+            yield WindowChange(window, promised, is_begin)
 
-    def _turn(self, window: Window, lane: Lane | None, is_begin: bool) -> None:
+    def _turn(self, window: Window, promised: PromisedHosts | None, is_begin: bool) -> None:
         hosts, pool, whole = sorted(window.hosts), self._pool, self._pool.whole
         leave, come = (pool.take, pool.give_back) if is_begin else (pool.give_back, pool.take)
         leave(hosts, whole)
         self._queue.changed(hosts)
-        if lane is not None:
-            come(lane.members, whole)
-            self._queue.changed(lane.members)
+        if promised is not None:
+            come(promised.members, whole)
+            self._queue.changed(promised.members)
         if is_begin:
             self._active.update(hosts)
             if self._risk and window.end > self._state.now:
@@ -149,42 +156,44 @@ class Windows:
             return
         self._active.difference_update(hosts)
         self._planner.freed(hosts)
-        if lane is not None:
-            lane.windows.remove(window)
+        if promised is not None:
+            promised.windows.remove(window)
         else:
             self._closed[window.name] -= 1
 
-    def close(self, lane: Lane) -> None:
-        """The windows of a lane are over, and no entry is there any more."""
-        self._lanes.close(lane)
+    def close(self, promised: PromisedHosts) -> None:
+        """The windows of a reservation are over, and no entry is there any more."""
+        self._promises.close(promised)
         for timeline in (self._timeline, self._bare):
-            timeline.close(lane.members)
-        for number in lane.members:
+            timeline.close(promised.members)
+        for number in promised.members:
             del self._pool.capacity[number], self._pool.free[number], self._chooser.offers[number]
 
     # Jobs
 
-    def enter(self, job: SiteJob, lanes: Iterable[Lane] | None = None) -> list[Entry]:
+    def enter(self, job: SiteJob, promises: Iterable[PromisedHosts] | None = None) -> list[SiteEntry]:
         """Add the entries of a job in the reservations that are for it.
 
         Args:
             job: the job.
-            lanes: the reservations; None: all that are known.
+            promises: the reservations; None: all that are known.
 
         Returns:
             The entries.
         """
         found = []
         request = job.request
-        for lane in self._lanes if lanes is None else lanes:
-            if lane.name not in ("", request.reservation) or (request.reservation is not None and not lane.name):
+        for promised in self._promises if promises is None else promises:
+            if promised.name not in ("", request.reservation) or (
+                request.reservation is not None and not promised.name
+            ):
                 continue
-            if lane.allows(request.user, request.account):
-                found += self._admission.enter(job, lane)
+            if promised.allows(request.user, request.account):
+                found += self._admission.enter(job, promised)
         self._is_flexible |= any(self._lasts_as_long(entry) for entry in found)
         return found
 
-    def _lasts_as_long(self, entry: Entry) -> bool:
+    def _lasts_as_long(self, entry: SiteEntry) -> bool:
         """Whether a job in a reservation is expected to last until its window is over."""
         return self._risk or math.isinf(min(entry.job.expected, entry.limit))
 
@@ -195,12 +204,12 @@ class Windows:
         self._is_flexible, now = False, self._state.now
         for job in self._queue.jobs.values():
             for entry in job.entries:
-                if entry.lane is None or not self._lasts_as_long(entry):
+                if entry.promised is None or not self._lasts_as_long(entry):
                     continue
                 self._is_flexible = True
                 if entry.number not in self._planner.heads or entry.start <= now:
                     self._planner.dropped(entry)
-                    entry.expected = min(entry.job.expected, entry.limit, entry.lane.rest(now))
+                    entry.expected = min(entry.job.expected, entry.limit, entry.promised.rest(now))
         self._planner.expectations_changed()
 
     def refusal(self, job: SiteJob) -> str | None:
@@ -217,13 +226,13 @@ class Windows:
             return None if job.entries else self.why_hopeless(job)
         if job.entries:
             return None
-        lanes = [lane for lane in self._lanes if lane.name == name]
-        allowed = [lane for lane in lanes if lane.allows(request.user, request.account)]
+        promises = [promised for promised in self._promises if promised.name == name]
+        allowed = [promised for promised in promises if promised.allows(request.user, request.account)]
         if allowed:
             return f"it asks for {job.size} hosts, and the reservation {name!r} does not have them"
-        if lanes:
+        if promises:
             whose = f"user {request.user} and account {request.account}"
-            return f"the reservation {name!r} is for {lanes[0].whose}, and it is of {whose}"
+            return f"the reservation {name!r} is for {promises[0].whose}, and it is of {whose}"
         if self._closed[name] > 0:
             return f"the window {name!r} is closed to all jobs"
         if self.may_come:
@@ -232,14 +241,14 @@ class Windows:
             return f"the windows of the reservation {name!r} are over"
         return f"it asks for the reservation {name!r}, and there is none of that name"
 
-    def hopeless(self, jobs: Iterable[SiteJob]) -> list[tuple[SiteJob, list[Entry]]]:
+    def hopeless(self, jobs: Iterable[SiteJob]) -> list[tuple[SiteJob, list[SiteEntry]]]:
         """The entries of these jobs for which enough hosts will never be free, by jobs that have some.
 
         Under a cap, entries that have hope only if they run slower do that from now on.
         """
-        if self.may_come or not (self._endless or self._away.hosts):
+        if self.may_come or not (self._endless or self._unavailable.hosts):
             return []
-        gone = self._endless | self._away.hosts
+        gone = self._endless | self._unavailable.hosts
         known: dict[tuple[object, ...], bool] = {}
         found = ((job, [each for each in job.entries if not self._has_hope(each, gone, known)]) for job in jobs)
         return [(job, entries) for job, entries in found if entries]
@@ -249,28 +258,28 @@ class Windows:
         """The reason to reject a job all of whose entries are hopeless."""
         return f"it asks for {job.size} hosts, and of those that it can have, too few will ever be free again"
 
-    def _has_hope(self, entry: Entry, gone: set[int], known: dict[tuple[object, ...], bool]) -> bool:
+    def _has_hope(self, entry: SiteEntry, gone: set[int], known: dict[tuple[object, ...], bool]) -> bool:
         while not self._can_start(entry, gone, known):
             if not self._planner.slow_down(entry):
                 return False
         return True
 
-    def _can_start(self, entry: Entry, gone: set[int], known: dict[tuple[object, ...], bool]) -> bool:
+    def _can_start(self, entry: SiteEntry, gone: set[int], known: dict[tuple[object, ...], bool]) -> bool:
         """Whether an entry can start some time, at the pace that it has."""
         kind, seconds = entry.kind, max(entry.expected - self._state.resolution / 2, 0.0)
-        if entry.lane is not None and self._lasts_as_long(entry):
+        if entry.promised is not None and self._lasts_as_long(entry):
             seconds = self._state.resolution
         key = entry.choice, seconds, entry.limit, entry.pace
         if key not in known:
-            known[key] = entry.lane is None and (
+            known[key] = entry.promised is None and (
                 (kind.hosts.isdisjoint(gone) and kind.hosts == self._pool.hosts)
                 or self._planner.possible(entry, sorted(kind.hosts - gone), self._state.now) is not None
             )
             if not known[key] and self._planner.bare is not None:
-                up = kind.hosts.difference(self._lanes.everywhere(self._away.hosts))
+                up = kind.hosts.difference(self._promises.everywhere(self._unavailable.hosts))
                 known[key] = self._earliest(entry, up, seconds) < NEVER
         return known[key]
 
-    def _earliest(self, entry: Entry, hosts: Iterable[int], seconds: float) -> float:
+    def _earliest(self, entry: SiteEntry, hosts: Iterable[int], seconds: float) -> float:
         choose = partial(self._planner.possible, entry)
         return self._bare.earliest(hosts, entry.job.size, entry.kind.amount, seconds, self._state.now, choose)[0]

@@ -53,7 +53,7 @@ class AccountShare(Association):
 
     @property
     def level_fair_share(self) -> float:
-        """See `SlurmAssociation`; infinite for a user with the shares of the account."""
+        """See `Association`; infinite for a user with the shares of the account."""
         return math.inf if self.of_parent else super().level_fair_share
 
 

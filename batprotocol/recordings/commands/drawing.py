@@ -18,7 +18,7 @@ from batprotocol.recordings.timeline.timelines import kind_of
 from batprotocol.recordings.timeline.values import add_electricity
 from batprotocol.wire.commands.dump import tree_text
 from batprotocol.wire.commands.tree import Trees
-from batprotocol.workloads.commands.electricity import read_electricity
+from batprotocol.workloads.commands.inputs import read_electricity
 
 __all__ = [
     "draw",

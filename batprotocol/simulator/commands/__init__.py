@@ -1,4 +1,1 @@
-"""`batproto simulate`: `command` has its parameters, and `simulation` simulates and prints the results.
-
-`groups` prints those of groups of jobs.
-"""
+"""`batproto simulate`: `command` has its options, and `simulation` simulates and prints the results."""

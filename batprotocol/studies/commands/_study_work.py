@@ -1,4 +1,4 @@
-r"""The work of \`batproto study\`."""
+"""The work of `batproto study`: runs, lists, tables and plots."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -35,7 +36,7 @@ from batprotocol.studies.comparing.tables import load_note
 from batprotocol.studies.execution import is_study
 from batprotocol.studies.runs import DONE
 
-# `batproto study list`, `print_run` and `merge`: the runs of a study or a store.
+# Lists of runs
 
 
 _SHOWN = 8
@@ -145,25 +146,12 @@ _MOST_REASONS = 10
 """The maximum number of reasons for failures that are printed. The store has all of them."""
 
 
-def run(
-    file: str,
-    store: str | None,
-    *,
-    only: Sequence[str],
-    dry_run: bool,
-    retry_failed: bool,
-    at_most: int | None,
-    processes: int | None,
-    dask: str | None,
-    slurm: str | None,
-    wheels: str | None,
-    batsim: str | None,
-    in_process: bool,
-) -> int:
-    """Run a study, and return the exit status.
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The options of `batproto study run`.
 
     Args:
-        file: its description.
+        file: the description of the study.
         store: the folder for its runs, or None.
         only: the runs to run, `AXIS=VALUE,VALUE`.
         dry_run: whether to list the runs only.
@@ -176,36 +164,53 @@ def run(
         batsim: the command that simulates, as a shell reads it, or None.
         in_process: whether that command loads the scheduler.
     """
-    study = Study.read(file)
+
+    file: str
+    store: str | None
+    only: Sequence[str]
+    dry_run: bool
+    retry_failed: bool
+    at_most: int | None
+    processes: int | None
+    dask: str | None
+    slurm: str | None
+    wheels: str | None
+    batsim: str | None
+    in_process: bool
+
+
+def run(options: RunOptions) -> int:
+    """Run a study, and return the exit status."""
+    study = Study.read(options.file)
     try:
-        command = shlex.split(batsim or "")
+        command = shlex.split(options.batsim or "")
     except ValueError as error:
         raise click.UsageError(f"--batsim: {str(error).lower()}") from None
     output = Output()
-    place = study.place(store)
-    if at_most is not None and study.count(only) > at_most:
-        reason = f"the study has more than {number_of(at_most, 'run')}; use fewer values, or --only AXIS=VALUE"
-        raise StudyError(reason, file=file)
-    if dry_run:
-        count = study.count(only)
+    place = study.place(options.store)
+    if options.at_most is not None and study.count(options.only) > options.at_most:
+        reason = f"the study has more than {number_of(options.at_most, 'run')}; use fewer values, or --only AXIS=VALUE"
+        raise StudyError(reason, file=options.file)
+    if options.dry_run:
+        count = study.count(options.only)
         if count > _MOST_LISTED:
             output.line(("", f"{count:,} runs: too many to list; --only AXIS=VALUE lists some"))
             return 0
-        runs = study.runs(only, batsim=command, in_process=in_process)
+        runs = study.runs(options.only, batsim=command, in_process=options.in_process)
         print_runs(output, runs, _states(place))
         return 0
     status, rows = execute(
         study,
         place,
         output,
-        only=only,
-        retry_failed=retry_failed,
-        processes=processes,
-        dask=dask,
-        slurm=slurm,
-        wheels=wheels,
+        only=options.only,
+        retry_failed=options.retry_failed,
+        processes=options.processes,
+        dask=options.dask,
+        slurm=options.slurm,
+        wheels=options.wheels,
         batsim=command,
-        in_process=in_process,
+        in_process=options.in_process,
     )
     _print_loads(output, rows)
     return status
@@ -320,7 +325,7 @@ def _time_remaining(progress: Progress) -> str:
     return f"some {minutes:,.0f} min left" if minutes >= 1 else "less than a minute left"
 
 
-# `batproto study metrics`: all metrics, as text for people or as JSON.
+# Metrics
 
 
 def print_metrics(*, as_json: bool) -> None:
@@ -338,61 +343,68 @@ def print_metrics(*, as_json: bool) -> None:
             output.line(("detail", f"{' ' * widest}  {metric.source}"))
 
 
-# `batproto study table`: a table of results, in the form that is wanted.
+# Tables
 
 
 _FORMS: Final = {".csv": "csv", ".md": "markdown", ".tex": "latex", ".json": "json", ".txt": None}
 
 
-def print_table(
-    source: str,
-    *,
-    rows: str,
-    columns: str | None,
-    metrics: Sequence[str],
-    baseline: str | None,
-    where: Mapping[str, Sequence[str]],
-    confidence: float,
-    unit: str,
-    holm: bool,
-    form: str | None,
-    output: str | None,
-    spreadsheet: bool,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """The options of `batproto study table`."""
+
+    source: str
+    rows: str
+    columns: str | None
+    metrics: Sequence[str]
+    baseline: str | None
+    where: Mapping[str, Sequence[str]]
+    confidence: float
+    unit: str
+    holm: bool
+    form: str | None
+    output: str | None
+    spreadsheet: bool
+
+
+def print_table(options: TableOptions) -> None:
     """Print a table of the results in a store, or of a study, or write it to a file."""
-    if output is not None:
-        of_ending = by_ending(output, _FORMS)
+    form = options.form
+    if options.output is not None:
+        of_ending = by_ending(options.output, _FORMS)
         if form not in (None, of_ending):
-            raise click.UsageError(f"--{form} and {output} are two formats: leave out --{form}, or pick another ending")
+            raise click.UsageError(
+                f"--{form} and {options.output} are two formats: leave out --{form}, or pick another ending"
+            )
         form = of_ending
-    if spreadsheet and form != "csv":
+    if options.spreadsheet and form != "csv":
         raise click.UsageError("--spreadsheet is for CSV: add --csv, or name a .csv file")
-    kept, names = measured_rows(source, metrics, where, rows, columns)
+    kept, names = measured_rows(options.source, options.metrics, options.where, options.rows, options.columns)
     found = table(
         kept,
-        rows=rows.split(",") if "," in rows else rows,
-        columns=columns,
+        rows=options.rows.split(",") if "," in options.rows else options.rows,
+        columns=options.columns,
         metric=names,
-        baseline=baseline,
-        confidence=confidence,
-        unit=unit,
-        correction="holm" if holm else None,
+        baseline=options.baseline,
+        confidence=options.confidence,
+        unit=options.unit,
+        correction="holm" if options.holm else None,
     )
     printer = Output()
-    if form is None and output is None:
+    if form is None and options.output is None:
         print_grid(printer, found.grid())
         return
     made: dict[str | None, Callable[[], str]] = {
-        "csv": partial(found.csv, guard=spreadsheet),
+        "csv": partial(found.csv, guard=options.spreadsheet),
         "markdown": found.markdown,
         "latex": found.latex,
         "json": found.json,
     }
     text = made.get(form, found.__str__)().rstrip("\n").encode("utf-8", "backslashreplace") + b"\n"
-    if output is None:
+    if options.output is None:
         printer.raw(text)
         return
-    with whole(output) as file:
+    with whole(options.output) as file:
         file.write(text)
 
 
@@ -429,55 +441,69 @@ def grouping_of(rows: Rows, *axes: str | None) -> str | None:
     return found[0] if found else None
 
 
-# `batproto study plot`: a plot of results, in a file.
+# Plots
 
 
-def draw(
-    source: str,
-    *,
-    output: str,
-    kind: str | None,
-    x: str | None,
-    by: str,
-    metric: str,
-    of: str,
-    baseline: str | None,
-    panels: str | None,
-    where: Mapping[str, Sequence[str]],
-    confidence: float,
-    unit: str,
-    log: bool | None,
-    size: tuple[float, float] | None,
-    title: str,
-    xlabel: str | None,
-    ylabel: str | None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class PlotOptions:
+    """The options of `batproto study plot`."""
+
+    source: str
+    output: str
+    kind: str | None
+    x: str | None
+    by: str
+    metric: str
+    of: str
+    baseline: str | None
+    panels: str | None
+    where: Mapping[str, Sequence[str]]
+    confidence: float
+    unit: str
+    log: bool | None
+    size: tuple[float, float] | None
+    title: str
+    xlabel: str | None
+    ylabel: str | None
+
+
+def draw(options: PlotOptions) -> None:
     """Draw the results in a store, or of a study."""
-    expect_plots(output)
-    look = Look(size=size, title=title, xlabel=xlabel, ylabel=ylabel)
-    kind = kind or ("boxes" if x is None else "lines")
-    for name, given in (("baseline", baseline), ("panels", panels)):
+    expect_plots(options.output)
+    look = Look(size=options.size, title=options.title, xlabel=options.xlabel, ylabel=options.ylabel)
+    kind = options.kind or ("boxes" if options.x is None else "lines")
+    for name, given in (("baseline", options.baseline), ("panels", options.panels)):
         if given is not None and kind != "lines":
             raise click.UsageError(f"--{name} is for lines: give --x, and no --kind except lines")
-    if kind in ("ecdf", "watts") and any(axis in GROUPINGS for axis in (by, *where)):
+    if kind in ("ecdf", "watts") and any(axis in GROUPINGS for axis in (options.by, *options.where)):
         raise click.UsageError(f"--kind {kind} draws whole runs, and no groups of jobs: choose another kind")
-    if kind == "watts" and (x is not None or log):
+    if kind == "watts" and (options.x is not None or options.log):
         raise click.UsageError("--kind watts is over time: leave out --x and --log")
-    kept, (name,) = measured_rows(source, [metric], where, x, by, panels)
-    common: dict[str, Any] = {"by": by, "unit": unit, "log": bool(log), "look": look}
+    kept, (name,) = measured_rows(
+        options.source, [options.metric], options.where, options.x, options.by, options.panels
+    )
+    common: dict[str, Any] = {"by": options.by, "unit": options.unit, "log": bool(options.log), "look": look}
     if kind == "ecdf":
-        figure: Any = plot_ecdf(kept, of=of, **{**common, "log": log})
+        figure: Any = plot_ecdf(kept, of=options.of, **{**common, "log": options.log})
     elif kind == "watts":
-        figure = plot_watts(kept, by=by, unit=unit, look=look)
+        figure = plot_watts(kept, by=options.by, unit=options.unit, look=look)
     elif kind == "boxes":
-        figure = plot_boxes(kept, x=x, metric=name, **common)
+        figure = plot_boxes(kept, x=options.x, metric=name, **common)
     elif kind == "means":
-        figure = plot_means(kept, x=x, metric=name, confidence=confidence, **common)
-    elif x is None:
+        figure = plot_means(kept, x=options.x, metric=name, confidence=options.confidence, **common)
+    elif options.x is None:
         raise click.UsageError("lines need an x axis: give --x, too")
     else:
-        figure = plot_lines(kept, x=x, metric=name, confidence=confidence, baseline=baseline, panels=panels, **common)
-    save_plot(figure, output)
+        figure = plot_lines(
+            kept,
+            x=options.x,
+            metric=name,
+            confidence=options.confidence,
+            baseline=options.baseline,
+            panels=options.panels,
+            **common,
+        )
+    save_plot(figure, options.output)
     messages = Output()
     for note in figure.notes:
-        messages.remark(output, note)
+        messages.remark(options.output, note)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from batprotocol._util.files import whole
@@ -13,29 +14,10 @@ from batprotocol.studies import Study
 from batprotocol.studies.commands._study_work import execute
 from batprotocol.studies.whatif import Plan, Question, answer_of, page, plan_for, ready_log, study_toml
 
-__all__ = ["ask"]
 
-
-def ask(
-    log: str,
-    *,
-    policies: Sequence[str],
-    arrivals: tuple[float, ...],
-    nodes: tuple[str, ...],
-    estimates: tuple[str, ...],
-    today: str,
-    windows: float | None,
-    warm_up: float | None,
-    cool_down: float,
-    platform: str,
-    seed: int,
-    output: str,
-    toml: str | None,
-    store: str | None,
-    title: str,
-    processes: int | None,
-) -> int:
-    """Answer a question, and return the exit status: 1 if runs have failed.
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions:
+    """The options of `batproto whatif`.
 
     Args:
         log: the log.
@@ -48,34 +30,55 @@ def ask(
         warm_up: that of the warm-up, or None.
         cool_down: that of the cool-down.
         platform: a platform file, or "".
-        seed: the seed of the intervals.
+        seed: without effect.
         output: the file of the report.
         toml: the file of the study, or None.
         store: the folder of the runs, or None.
         title: the title of the report, or "".
         processes: the number of runs at a time, or None.
     """
+
+    log: str
+    policies: Sequence[str]
+    arrivals: tuple[float, ...]
+    nodes: tuple[str, ...]
+    estimates: tuple[str, ...]
+    today: str
+    windows: float | None
+    warm_up: float | None
+    cool_down: float
+    platform: str
+    seed: int
+    output: str
+    toml: str | None
+    store: str | None
+    title: str
+    processes: int | None
+
+
+def ask(options: QuestionOptions) -> int:
+    """Answer a question, and return the exit status: 1 if runs have failed."""
     question = Question(
-        policies=tuple(dict.fromkeys(name for each in policies for name in _names(each))),
-        arrivals=arrivals,
-        nodes=nodes,
-        estimates=estimates,
-        today=today,
-        window=windows,
-        warm_up=warm_up,
-        cool_down=cool_down,
-        seed=seed,
+        policies=tuple(dict.fromkeys(name for each in options.policies for name in _names(each))),
+        arrivals=options.arrivals,
+        nodes=options.nodes,
+        estimates=options.estimates,
+        today=options.today,
+        window=options.windows,
+        warm_up=options.warm_up,
+        cool_down=options.cool_down,
+        seed=options.seed,
     )
-    folder = os.path.dirname(toml or output)
-    ready = ready_log(log, platform=platform, folder=folder)
+    folder = os.path.dirname(options.toml or options.output)
+    ready = ready_log(options.log, platform=options.platform, folder=folder)
     plan = plan_for(ready.workload, question, platform=ready.platform, folder=folder, left_out=ready.left_out)
     for path, text in plan.files.items():
         with whole(path) as file:
             file.write(text.encode())
-    study = _study(plan, toml)
-    place = store or (study.place() if toml else f"{os.path.splitext(output)[0]}.runs")
+    study = _study(plan, options.toml)
+    place = options.store or (study.place() if options.toml else f"{os.path.splitext(options.output)[0]}.runs")
     printer = Output()
-    status, rows = execute(study, place, printer, processes=processes)
+    status, rows = execute(study, place, printer, processes=options.processes)
     answer = answer_of(plan, rows)
     printer.line(("heading", answer.error_sentence()))
     for note in (answer.warning, *plan.remarks):
@@ -84,11 +87,11 @@ def ask(
     if answer.alternatives:
         print_grid(printer, answer.differences.grid())
         print_grid(printer, answer.arguments_grid())
-    with whole(output) as file:
-        file.write(page(answer, title).encode())
+    with whole(options.output) as file:
+        file.write(page(answer, options.title).encode())
     many = len(answer.alternatives)
     what = f"{many:,} alternative{'s' * (many != 1)}" if many else "no alternative to today's policy, its error only"
-    printer.line(("file", printable(output)), ("", f": {what}, offline"))
+    printer.line(("file", printable(options.output)), ("", f": {what}, offline"))
     return status
 
 

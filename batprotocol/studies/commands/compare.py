@@ -78,4 +78,4 @@ def compare(**options: Any) -> None:
     """
     from batprotocol.studies.commands import _compare_work as comparison
 
-    comparison.show(**options)
+    comparison.show(comparison.CompareOptions(**options))

@@ -1,4 +1,4 @@
-r"""\`batproto study\`: its commands and their options. \`_study_work\` does the work."""
+"""`batproto study`: its commands and their options. `_study_work` does the work, and is imported when it is called."""
 
 from __future__ import annotations
 
@@ -13,19 +13,9 @@ from batprotocol.cli.completing import complete_file, complete_metric, completio
 from batprotocol.cli.families import Family
 from batprotocol.cli.parameters import file_with_ending, spreadsheet_option, worker_options
 
-__all__ = [
-    "complete_axis",
-    "complete_baseline",
-    "complete_only",
-    "list_runs",
-    "merge",
-    "metrics",
-    "plot",
-    "run",
-    "show",
-    "study",
-    "table",
-]
+__all__ = ["study"]
+
+# Completion of axes and of values on them: a study that cannot be read has none.
 
 
 def complete_only(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
@@ -111,21 +101,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one va
 )
 @click.option("--in-process", is_flag=True, help="With --batsim: Batsim loads the scheduler, without a socket.")
 @click.pass_context
-def run(
-    context: click.Context,
-    file: str,
-    store: str | None,
-    only: tuple[str, ...],
-    dry_run: bool,
-    retry_failed: bool,
-    at_most: int | None,
-    processes: int | None,
-    dask: str | None,
-    slurm: str | None,
-    wheels: str | None,
-    batsim: str | None,
-    in_process: bool,
-) -> None:
+def run(context: click.Context, /, **options: Any) -> None:
     """Run the runs of a STUDY that are not in its store, and those whose inputs or scheduler have changed.
 
     If a run fails, the others still run, and the exit status is 1. "batproto study show" prints why a run failed, and
@@ -146,32 +122,17 @@ def run(
     """
     from batprotocol.studies.commands import _study_work as work
 
-    if processes is not None and dask is not None:
+    if options["processes"] is not None and options["dask"] is not None:
         raise click.UsageError(
             "--processes is for this machine: leave it out with --dask, whose workers decide the number", context
         )
-    if slurm is not None and dask is not None:
+    if options["slurm"] is not None and options["dask"] is not None:
         raise click.UsageError("give one of --slurm and --dask", context)
-    if wheels is not None and slurm is None:
+    if options["wheels"] is not None and options["slurm"] is None:
         raise click.UsageError("--wheels is for nodes of Slurm: give --slurm, too", context)
-    if in_process and batsim is None:
+    if options["in_process"] and options["batsim"] is None:
         raise click.UsageError("--in-process is for a real Batsim: give --batsim, too", context)
-    context.exit(
-        work.run(
-            file,
-            store,
-            only=only,
-            dry_run=dry_run,
-            retry_failed=retry_failed,
-            at_most=at_most,
-            processes=processes,
-            dask=dask,
-            slurm=slurm,
-            wheels=wheels,
-            batsim=batsim,
-            in_process=in_process,
-        )
-    )
+    context.exit(work.run(work.RunOptions(**options)))
 
 
 @click.command("list")
@@ -357,7 +318,7 @@ def table(**options: Any) -> None:
     """
     from batprotocol.studies.commands import _study_work as work
 
-    work.print_table(**options)
+    work.print_table(work.TableOptions(**options))
 
 
 @click.command()
@@ -436,7 +397,7 @@ def plot(**options: Any) -> None:
     """
     from batprotocol.studies.commands import _study_work as work
 
-    work.draw(**options)
+    work.draw(work.PlotOptions(**options))
 
 
 @click.command()

@@ -164,4 +164,4 @@ def whatif(context: click.Context, /, load: tuple[float, ...], **options: Any) -
             raise click.UsageError("--load is another name of --arrivals: give --arrivals only", context)
         click.echo("note: --load is the factor of arrivals, which is not the offered load: use --arrivals", err=True)
         options["arrivals"] = load
-    context.exit(work.ask(**options))
+    context.exit(work.ask(work.QuestionOptions(**options)))

@@ -432,7 +432,7 @@ def _fewest(ordered: bool) -> int:
     return FEWEST_WINDOWS if ordered else FEWEST
 
 
-def warn_of_resamples(resamples: int | None, seed: int | None) -> None:
+def warn_of_resamples(resamples: int | None = None, seed: int | None = None) -> None:
     """Warn of arguments that had an effect when intervals were those of a bootstrap."""
     if resamples is not None or seed is not None:
         warnings.warn("intervals draw no samples: leave out resamples and seed", DeprecationWarning, stacklevel=3)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from batprotocol._util.files import naming
 from batprotocol.errors import InputError, shown
@@ -47,6 +47,7 @@ from batprotocol.workloads.electricity import Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from typing_extensions import Unpack
 
     from batprotocol.studies.comparing._figure import Plot
 
@@ -74,6 +75,13 @@ _LOADS: Final = ("arrival_factor", "offered_load", "load")
 """The axes that change the offered load."""
 
 
+class AxisScale(TypedDict, total=False):
+    """The scale of a metric: its unit, and whether it is logarithmic."""
+
+    unit: str
+    log: bool
+
+
 def plot_lines(
     results: Iterable[ResultRow],
     *,
@@ -84,9 +92,8 @@ def plot_lines(
     panels: str | None = None,
     where: Mapping[str, Iterable[object]] | None = None,
     confidence: float = CONFIDENCE,
-    unit: str = "",
-    log: bool = False,
     look: Look = _USUAL,
+    **scale: Unpack[AxisScale],
 ) -> Figure:
     """A metric against an axis: a line of means for each value of another axis, with bands of intervals.
 
@@ -105,9 +112,9 @@ def plot_lines(
         panels: the axis of the panels: each of its values is a panel; None: one panel.
         where: the values to select, by their axes.
         confidence: the confidence of the bands, in (0, 1).
-        unit: the unit of the metric in the plot, such as `kWh` or `h`; "": the usual one.
-        log: whether the metric is on a logarithmic scale.
         look: size, title and labels.
+        scale: `unit`, the unit of the metric in the plot, such as `kWh` or `h`, by default the usual one; and `log`,
+            whether the metric is on a logarithmic scale, by default not.
 
     Raises:
         PackageMissing: matplotlib is not installed.
@@ -115,24 +122,24 @@ def plot_lines(
     """
     kept = expect_results(select(results, where or {}))
     axes = axes_of(kept)
-    axis, told = _axis_to_the_right(kept, axes, x, (by, panels))
+    axis, x_metric = _axis_to_the_right(kept, axes, x, (by, panels))
     names = _panel_names(axes, panels)
     options: dict[str, Any] = {"rows": by, "columns": axis, "metric": metric, "confidence": confidence}
     parts = [_part(kept, panels, name) for name in names]
     found = [table(part, baseline=baseline, **options) for part in parts]
     shown_metric, divisor = _unit(
-        found[0].metrics[0], unit, (cell.mean for each in found for row in each.cells for cell in row)
+        found[0].metrics[0], scale.get("unit", ""), (cell.mean for each in found for row in each.cells for cell in row)
     )
     lines = axes[by] if baseline is None else [each for each in axes[by] if each != found[0].baseline]
     figure, drawn = canvas(look, len(names))
     for (_, panel), part, each in zip(panels_of(names, panels, drawn), parts, found, strict=True):
-        _draw_panel(panel, part, each, lines, axis, told, divisor)
-        panel.set_xlabel(axis_label(kept, axis) if told is None else told.label_with_unit)
+        _draw_panel(panel, part, each, lines, axis, x_metric, divisor)
+        panel.set_xlabel(axis_label(kept, axis) if x_metric is None else x_metric.label_with_unit)
         panel.set_ylabel(_y_label(shown_metric, found[0].baseline))
     note = (
         f"{'means' if baseline is None else 'paired differences'} over {found[0].sentence}, {confidence:.0%} intervals"
     )
-    finish(figure, drawn, look, log=log, legend=by, note=note)
+    finish(figure, drawn, look, log=scale.get("log", False), legend=by, note=note)
     figure.notes = tuple(dict.fromkeys(each for one in found for each in one.notes))
     return figure
 
@@ -144,7 +151,7 @@ def _axis_to_the_right(
     if x in axes:
         return x, None
     try:
-        told = expect_metric(rows, x)
+        x_metric = expect_metric(rows, x)
     except InputError:
         return expect_axis(axes, x), None
     varying = [axis for axis, labels in axes.items() if len(labels) > 1 and axis not in (*taken, *DRAWS)]
@@ -156,7 +163,7 @@ def _axis_to_the_right(
             else "it needs an axis such as arrival_factor"
         )
         raise InputError(f"{x} is a metric, whose means are drawn for each value of one axis: {hint}")
-    return found[0], told
+    return found[0], x_metric
 
 
 def _draw_panel(
@@ -165,22 +172,24 @@ def _draw_panel(
     found: Table,
     lines: Sequence[str],
     axis: str,
-    told: Metric | None,
+    x_metric: Metric | None,
     divisor: float,
 ) -> None:
     """Draw the lines of a panel. Those without an x value are horizontal."""
     places = [place for place, each in enumerate(found.columns) if each != ABSENT]
     values = {label(row.axes.get(axis)): row.axes.get(axis) for row in rows}
     at: list[Any] = [values.get(found.columns[place]) for place in places]
-    numeric = told is not None or all(isinstance(each, int | float) and not isinstance(each, bool) for each in at)
+    numeric = x_metric is not None or all(isinstance(each, int | float) and not isinstance(each, bool) for each in at)
     across = found.columns.index(ABSENT) if ABSENT in found.columns else None
     for number, name in enumerate(lines):
         if name not in found.rows:
             continue
         row = found.cells[found.rows.index(name)]
         cells = [row[place].divided(divisor) for place in places]
-        if told is not None:
-            right = [_mean_of(rows, {found.row_axis: name, axis: found.columns[place]}, told.name) for place in places]
+        if x_metric is not None:
+            right = [
+                _mean_of(rows, {found.row_axis: name, axis: found.columns[place]}, x_metric.name) for place in places
+            ]
             ordered = sorted(zip(right, cells, strict=True), key=lambda each: each[0])
             right, cells = [each for each, _ in ordered], [each for _, each in ordered]
         else:
@@ -192,7 +201,7 @@ def _draw_panel(
             _draw_line(panel, right, cells, number, name, joined=numeric, banded=len(lines) <= _MOST_BANDS)
     if found.baseline is not None:
         panel.axhline(0.0, color="#000000", linewidth=0.8)
-    if told is None and numeric and len(at) <= MOST_TICKS:
+    if x_metric is None and numeric and len(at) <= MOST_TICKS:
         panel.set_xticks(at, [found.columns[place] for place in places])
     if not numeric:
         name_places(panel, [found.columns[place] for place in places])
@@ -261,23 +270,23 @@ def plot_means(
     """
     kept = expect_results(select(results, where or {}))
     known = axes_of(kept)
-    names, told = known[expect_axis(known, by)], expect_metric(kept, metric)
+    names, x_metric = known[expect_axis(known, by)], expect_metric(kept, metric)
     groups = [""] if x is None else known[expect_axis(known, x)]
     draws = draws_of(known, DRAWS, [by, x])
     cells = Groups(kept, by, x, draws)
     values = {
-        (group, name): cells.values(name, None if x is None else group, told.name).values
+        (group, name): cells.values(name, None if x is None else group, x_metric.name).values
         for group in groups
         for name in names
     }
-    shown_metric, divisor = _unit(told, unit, (value for each in values.values() for value in each))
+    shown_metric, divisor = _unit(x_metric, unit, (value for each in values.values() for value in each))
     figure, (axes,) = canvas(look)
     for number, name in enumerate(names):
         colour, marker, _ = looks(number)
         for place, group in enumerate(groups):
             given = values[group, name]
             if given:
-                domain, ordered = domain_for(told, given), in_order(draws)
+                domain, ordered = domain_for(x_metric, given), in_order(draws)
                 spread = [each / divisor for each in means_of(given, domain=domain, ordered=ordered)]
                 ends = interval(given, confidence=confidence, domain=domain, ordered=ordered)
                 mean = math.fsum(given) / len(given)
@@ -354,15 +363,15 @@ def plot_boxes(
     """
     kept = expect_results(select(results, where or {}))
     known = axes_of(kept)
-    names, told = known[expect_axis(known, by)], expect_metric(kept, metric)
+    names, drawn_metric = known[expect_axis(known, by)], expect_metric(kept, metric)
     groups = [""] if x is None else known[expect_axis(known, x)]
     values: dict[tuple[str, str], list[float]] = {}
     for row in kept:
-        value = row.metrics.get(told.name)
+        value = row.metrics.get(drawn_metric.name)
         if value is not None and math.isfinite(value):
             group = "" if x is None else label(row.axes.get(x))
             values.setdefault((group, label(row.axes.get(by))), []).append(value)
-    shown_metric, divisor = _unit(told, unit, (value for each in values.values() for value in each))
+    shown_metric, divisor = _unit(drawn_metric, unit, (value for each in values.values() for value in each))
     figure, (axes,) = canvas(look)
     width = 0.8 / len(names)
     for number, name in enumerate(names):
@@ -501,7 +510,7 @@ def plot_ecdf(
     kept = expect_results(select(results, where or {}))
     known = axes_of(kept)
     whole = metric_named(f"mean_{of}")
-    told, divisor = in_unit(whole, unit) if unit else (whole, 1.0)
+    drawn_metric, divisor = in_unit(whole, unit) if unit else (whole, 1.0)
     values: dict[str, list[float]] = {name: [] for name in known[expect_axis(known, by)]}
     for row in kept:
         if row.metrics:
@@ -518,7 +527,7 @@ def plot_ecdf(
         colour, _, dashes = looks(number)
         right, share = _steps(each)
         axes.step(right, share, where="post", color=colour, linestyle=dashes, label=name)
-    axes.set_xlabel(told.label_with_unit.removeprefix("mean "))
+    axes.set_xlabel(drawn_metric.label_with_unit.removeprefix("mean "))
     axes.set_ylabel("share of jobs")
     axes.set_ylim(0, 1.02)
     axes.xaxis.set_major_locator(MaxNLocator(6))
@@ -608,7 +617,7 @@ def plot_watts(
     watts = {name: _watts(row) for name, row in lines.items()}
     if not any(each for each in watts.values()):
         raise InputError("no run has measured its energy over time: set energy, or watts")
-    told, divisor = _unit_of_watts(unit, watts.values())
+    drawn_metric, divisor = _unit_of_watts(unit, watts.values())
     end = max(times[-1] for times, _ in filter(None, watts.values()))
     electricity = {name: _electricity(row) for name, row in lines.items()}
     below = [(name, traces) for name in _BELOW if (traces := _different(electricity, name))]
@@ -627,7 +636,7 @@ def plot_watts(
         axes[0].step(
             [time / scale for time in times], [each / divisor for each in values], "k:", where="post", label="cap"
         )
-    axes[0].set_ylabel(told.label_with_unit.replace("mean ", ""))
+    axes[0].set_ylabel(drawn_metric.label_with_unit.replace("mean ", ""))
     axes[0].set_ylim(bottom=0)
     for axis, (name, traces) in zip(axes[1:], below, strict=True):
         for number, trace in enumerate(traces):

@@ -539,8 +539,7 @@ def table(
     correction: Literal["holm"] | None = None,
     draws: Sequence[str] = DRAWS,
     unit: str = "",
-    resamples: int | None = None,
-    seed: int | None = None,
+    **deprecated: int | None,
 ) -> Table:
     """A table of the results of a study.
 
@@ -558,8 +557,7 @@ def table(
         correction: the correction of p-values for the number of comparisons: `holm`, or None.
         draws: the axes whose values were drawn at random.
         unit: the unit of printed numbers, such as `kWh` or `h`; "": the usual unit of each metric.
-        resamples: without effect, and deprecated.
-        seed: without effect, and deprecated.
+        deprecated: `resamples` and `seed`, which have no effect.
 
     Raises:
         InputError: there are no results, or no such axis, value or metric, or a number is out of its range.
@@ -574,7 +572,7 @@ def table(
     >>> found.rows, found.cells[1][0].mean, found.over
     (('fcfs', 'easy'), -2.3333333333333335, {'seed': 3})
     """
-    warn_of_resamples(resamples, seed)
+    warn_of_resamples(**deprecated)
     if correction not in (None, "holm"):
         raise InputError(f"expected holm or None as the correction, got {shown(correction)}")
     kept = select(results, where or {})

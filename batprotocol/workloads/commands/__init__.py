@@ -1,2 +1,4 @@
-"""`batproto workload`: `command` has its parameters, and each command has a module: `info`, `workflows`,
-`measure`, `failures`, `windows`, `outages`. The last three use `events`."""
+"""`batproto workload`: `command` has its parameters, `info` is for workloads, `events` for external events.
+
+`inputs` reads the inputs of other commands, too.
+"""

@@ -57,9 +57,9 @@ def info(**options: Any) -> None:
       batproto workload info log.swf.gz
       batproto workload info "log.swf.gz?time=0-2592000" --hosts 128 --json
     """
-    from batprotocol.workloads.commands import info as work
+    from batprotocol.workloads.commands.info import show_info
 
-    work.show(**options)
+    show_info(**options)
 
 
 @workload.command("workflows")
@@ -112,9 +112,9 @@ def workflows(**options: Any) -> None:
       batproto workload workflows montage.json genome.json --every 60 --walltimes 2 -o w.json
       batproto simulate easy --hosts 'n[0-3] cores=8' -w w.json
     """
-    from batprotocol.workloads.commands import workflows as work
+    from batprotocol.workloads.commands.info import write_workflows
 
-    work.show(**options)
+    write_workflows(**options)
 
 
 @workload.command("measure")
@@ -143,9 +143,9 @@ def measure(**options: Any) -> None:
       batproto simulate easy --hosts 'n[0-3] cores=8' -w w.json -o out
       batproto workload measure out -w w.json --cores 32
     """
-    from batprotocol.workloads.commands import measure as work
+    from batprotocol.workloads.commands.info import show_workflow_results
 
-    work.show(**options)
+    show_workflow_results(**options)
 
 
 _PATH = click.Path(readable=False, path_type=str)
@@ -218,9 +218,9 @@ def failures(**options: Any) -> None:
           --each rack=32 exponential:5y lognormal:mean=6h,median=2h -o failures.jsonl
       batproto simulate easy -p p.xml -w log.swf.gz --events failures.jsonl
     """
-    from batprotocol.workloads.commands import failures as work
+    from batprotocol.workloads.commands.events import write_failures
 
-    work.show(**options)
+    write_failures(**options)
 
 
 @workload.command("windows")
@@ -256,9 +256,9 @@ def windows(**options: Any) -> None:
       batproto workload windows reservations.csv -o windows.jsonl
       batproto simulate easy -p p.xml -w log.swf.gz --events failures.jsonl --events windows.jsonl
     """
-    from batprotocol.workloads.commands import windows as work
+    from batprotocol.workloads.commands.events import write_windows
 
-    work.show(**options)
+    write_windows(**options)
 
 
 @workload.command("outages")
@@ -290,9 +290,9 @@ def outages(**options: Any) -> None:
       batproto workload outages LA-UR-05-7318-failure-data-1996-2005.csv --system 20 --zone America/Denver \\
           --hosts 512 --from 2003-01-01 --to 2004-01-01 -o failures.jsonl
     """
-    from batprotocol.workloads.commands import outages as work
+    from batprotocol.workloads.commands.events import write_outages
 
-    work.show(**options)
+    write_outages(**options)
 
 
 @workload.command("trace")
@@ -313,6 +313,6 @@ def trace(**options: Any) -> None:
       batproto workload trace "prices.csv?begin=2026-01-05&zone=Europe/Paris" --price --until 7d -o prices.jsonl
       batproto workload trace "daily:300?swing=100&peak=19h" --until 1d
     """
-    from batprotocol.workloads.commands import trace as work
+    from batprotocol.workloads.commands.events import show_trace
 
-    work.show(**options)
+    show_trace(**options)

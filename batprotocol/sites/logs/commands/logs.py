@@ -25,7 +25,7 @@ from batprotocol.sites.logs.jobs import LoggedJob
 from batprotocol.sites.logs.opening import read_log
 from batprotocol.sites.logs.runs import Attempts
 from batprotocol.workloads import write_host_events
-from batprotocol.workloads.commands.texts import read_text
+from batprotocol.workloads.commands.inputs import read_text
 
 __all__ = ["show"]
 
