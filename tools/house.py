@@ -2,9 +2,9 @@
 
     python tools/house.py [TREE ...]
 
-A tree is a folder that has a package of the name of its own folder or `batprotocol/`; by default, this one. With several
-trees, such as a clone of an earlier commit, each has a column. Click's commands may have many parameters, because click
-passes each option as one; other functions may not.
+A tree is a folder that has `batprotocol/`; by default, this one. With several trees, such as a clone of an earlier
+commit, each has a column. Commands of click may have many parameters, because click passes each option as one; other
+functions may not. `--list` lists these functions, and the names of classes that several modules define.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ class Tree:
         """How many modules of the package a command of `batproto` loads."""
         code = (
             "import sys, atexit\n"
-            f"atexit.register(lambda: print(sum(n.split('.')[0] == {self.package!r} for n in sys.modules), file=sys.stderr))\n"
+            f"ours = lambda: sum(name.split('.')[0] == {self.package!r} for name in sys.modules)\n"
+            "atexit.register(lambda: print(ours(), file=sys.stderr))\n"
             f"sys.argv[1:] = {list(words)!r}\n"
             f"from {self.package}.cli.main import main; main()"
         )

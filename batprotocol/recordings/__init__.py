@@ -24,11 +24,11 @@ from batprotocol._util.deprecation import old_names
 from batprotocol.errors import CaptureError as CaptureError
 
 if TYPE_CHECKING:
+    from batprotocol.edc.recording.entries import Entry as Entry
     from batprotocol.recordings.captures import Capture as Capture
     from batprotocol.recordings.captures import KeptResult as KeptResult
     from batprotocol.recordings.comparison import compare as compare
     from batprotocol.recordings.comparison import job_differences as job_differences
-    from batprotocol.recordings.entries import Entry as Entry
     from batprotocol.recordings.replays import Together as Together
     from batprotocol.recordings.replays import replay as replay
     from batprotocol.recordings.states import RunState as RunState

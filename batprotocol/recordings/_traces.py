@@ -17,10 +17,10 @@ import msgspec
 from batprotocol import model
 from batprotocol._util.requirements import installing
 from batprotocol.conversation.hostsets import read_hosts
+from batprotocol.edc.recording.entries import Entry
 from batprotocol.edc.recording.names import MOST, moment_of
 from batprotocol.errors import PackageMissing
 from batprotocol.model import Direction, Message
-from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.statistics import CapturedJob, JobBook
 
 GROUPS: Final = 64

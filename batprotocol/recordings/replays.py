@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from batprotocol import model
 from batprotocol.conversation import Conversation
+from batprotocol.edc.recording.entries import Entry
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction, EDCHelloEvent, Message
 from batprotocol.recordings.canonical import TOLERANCE, CanonicalForms, CanonicalMessage, MessageDifference, difference
-from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.states import RunState, messages_in, state_at
 from batprotocol.wire import frames
 from batprotocol.workloads.requests import asks_for_a_part

@@ -16,9 +16,9 @@ from batprotocol import model
 from batprotocol._util.deprecation import OldName, old_arguments, old_names
 from batprotocol.conversation import AnyMessage, Conversation, HostPower, JobState
 from batprotocol.conversation.hostsets import read_hosts
+from batprotocol.edc.recording.entries import Entry
 from batprotocol.model import Direction, Message
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
-from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.statistics import canonical_hosts
 from batprotocol.wire.tree import from_message
 from batprotocol.workloads.requests import asks_for_a_part

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Final
 
+from batprotocol.edc.recording.names import MessagePlace
 from batprotocol.errors import DecodeError, EncodeError
-from batprotocol.recordings.names import MessagePlace
 from batprotocol.wire.commands.protocols import Reading, Spoken
 
 if TYPE_CHECKING:

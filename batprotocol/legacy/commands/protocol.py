@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from batprotocol.edc.recording.names import MessagePlace
 from batprotocol.errors import DecodeError
-from batprotocol.recordings.names import MessagePlace
 from batprotocol.wire.commands.protocols import Reading, Spoken
 
 if TYPE_CHECKING:

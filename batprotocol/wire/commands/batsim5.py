@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from batprotocol.cli.parameters import SchemaFile
+from batprotocol.edc.recording.names import SIDES, MessagePlace
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction
-from batprotocol.recordings.names import SIDES, MessagePlace
 from batprotocol.wire import decode, decode_binary, detect, frames, json, text_in
 from batprotocol.wire.commands.protocols import Reading, Spoken
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from batprotocol._util.rules import Violation
 from batprotocol.cli.terminal import Output, number_of, print_advice, printable
-from batprotocol.recordings.names import place_of
-from batprotocol.recordings.sources import Found, messages
+from batprotocol.edc.recording.names import place_of
+from batprotocol.edc.recording.sources import Found, messages
 from batprotocol.wire.commands.protocols import Adviser, Judge, Spoken, protocol_of, read
 
 if TYPE_CHECKING:
