@@ -40,7 +40,7 @@ PACKAGES = {
     "edc": ("batprotocol/edc", "tests/edc"),
     "entities": ("batprotocol/campaigns/entities", "tests/campaigns"),
     "managers": ("batprotocol/campaigns/managers", "tests/campaigns"),
-    "gym": ("batprotocol/gym", "tests/learning"),
+    "gym": ("batprotocol/gym", "tests/gym"),
     "nodes": ("batprotocol/fast/runtime", "tests/fast"),
     "policies": ("batprotocol/policies", "tests/policies"),
     "results": ("batprotocol/results", "tests/simulator"),

@@ -2,7 +2,7 @@
 """Run a Python script with the modules in C compiled with AddressSanitizer and UndefinedBehaviorSanitizer.
 
     python tools/sanitized.py tools/fuzz.py --seconds 60
-    python tools/sanitized.py --only gym.worlds._play,simulator._copier SCRIPT
+    python tools/sanitized.py --only gym._play,simulator._copier SCRIPT
 
 It compiles all of them, or only those that `--only` names, into a temporary folder, and leaves the installed modules as
 they are. It needs gcc.

@@ -30,9 +30,9 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.policies import named
 from batprotocol.simulator import Workload, named_workload, platform_for, simulate
-from batprotocol.studies.whatif.batches import RunOfLog
-from batprotocol.studies.whatif.conclusions import Cut, difference_of
-from batprotocol.studies.whatif.question import span_of_log
+from batprotocol.studies.whatif._batches import RunOfLog
+from batprotocol.studies.whatif._conclusions import Cut, difference_of
+from batprotocol.studies.whatif._question import span_of_log
 from batprotocol.workloads.changes import scaled_arrivals
 
 LOADS: Final = (0.7, 0.9, 0.97, 1.05)

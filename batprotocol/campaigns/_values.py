@@ -1,4 +1,4 @@
-"""Campaigns: one program that runs many times, each time with other parameters, on several clusters."""
+"""Campaigns, tasks, jobs, clusters and events: the values that the store keeps. `model` has their public names."""
 
 from __future__ import annotations
 
@@ -123,6 +123,9 @@ class TapState(Word):
 
 class GridValue(Value, frozen=True, tag=False):
     """A value of campaigns: immutable, hashable, comparable, made without checks."""
+
+
+# Campaigns and their tasks.
 
 
 class ClusterProperties(GridValue, frozen=True, kw_only=True):

@@ -1,4 +1,8 @@
-"""Reads campaigns: the JDL of either system, with defaults, after the admission rules, as values."""
+"""Reads campaigns: the JDL of either system, with defaults, after the admission rules, as values.
+
+The JDL of CiGri 3 is JSON, that of CiGri 2 blocks. Both become an *expanded* JDL, plain dicts, on which admission rules
+work. `read_jdl` makes values of it.
+"""
 
 from __future__ import annotations
 
@@ -545,6 +549,9 @@ def load_rules(source: str, file: str = "rules") -> AdmissionRules:
         raise InputError(f"cannot be executed: {type(error).__name__}: {error}", file=file) from error
     defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
     return AdmissionRules(tuple((name, names[name]) for name in dict.fromkeys(defined)))
+
+
+# Campaigns as values.
 
 
 class CampaignSubmission(GridValue, frozen=True, kw_only=True):

@@ -221,6 +221,9 @@ Policy: TypeAlias = Literal["test", "workqueue", "finalize"]
 """The scheduling policies of the specification."""
 
 
+# The decisions of a cycle.
+
+
 class Launch(GridValue, frozen=True):
     """A decision of the metascheduler: to launch the scheduler of a campaign on some of its clusters.
 

@@ -1,4 +1,7 @@
-"""The output of `gridstat` of CiGri 3: a table of campaigns, one campaign with its clusters and tasks, one job."""
+"""The output of CiGri 3's commands, as functions of values: tables, reports, events, answers to requests.
+
+`gridstat2` has the output of CiGri 2's `gridstat`. No text ends with a newline.
+"""
 
 from __future__ import annotations
 
@@ -184,6 +187,9 @@ def campaigns_table(campaigns: Iterable[CampaignStatus]) -> str:
         row = _row(campaign.id, campaign.name, campaign.user, moment(campaign.submission_time), letter)
         lines.append(f"{row} {_progress(each)}")
     return "\n".join(lines)
+
+
+# The output of `gridstat`.
 
 
 class CampaignStatistics(GridValue, frozen=True, kw_only=True):

@@ -25,8 +25,8 @@ from hypothesis.strategies import SearchStrategy
 
 from batprotocol.fast import values as v
 from batprotocol.fast.topics import MESSAGES, Channel, Topic
-from batprotocol.testing.strategies._common import mostly
-from batprotocol.testing.strategies._texts import texts as any_texts
+from batprotocol.testing.strategies._values import mostly
+from batprotocol.testing.strategies._values import texts as any_texts
 
 __all__ = ["messages", "parts", "texts", "topics"]
 

@@ -1,11 +1,14 @@
 """Environments to learn scheduling in, by Gymnasium's conventions. They come with `batprotocol[gym]`.
 
 `import batprotocol.gym` registers them: `gymnasium.make("batprotocol/Batch-v0")`, and `gymnasium.make_vec` for many in
-one process. An `Environment` (`environment`) draws episodes from a `log`, and advances a world of `worlds` until there
-is a decision. It returns observations (`observations`) and rewards (`rewards`), and renders the world (`rendering`,
-with the letters of `lettering`). `machines` describes hosts that jobs share, `failing` hosts that fail, and `electric`
-their electricity. `environments` defines the decisions, with `backfilling` where jobs may overtake. `vector` combines
-many environments into one. `wrappers` has the observations of other papers.
+one process. An `Environment` (`environment`) draws episodes from a `log`, and advances a world until there is a
+decision. It returns observations (`observations`) and rewards (`rewards`), and renders the world (`_rendering`).
+`machines` describes hosts that jobs share, hosts that fail, and their electricity. `environments` defines the
+decisions. `vector` combines many environments into one. `wrappers` has the observations of other papers.
+
+A world has the waiting and running jobs of an episode, and its next events. In that of `_world`, jobs only take time.
+In those of `_simulated`, the embedded Batsim simulates the jobs, with hosts that fail or electricity that changes. In
+`_shared`, jobs share hosts.
 """
 
 from __future__ import annotations
@@ -18,10 +21,10 @@ try:
 except ImportError as error:
     raise PackageMissing(f"environments need the package {error.name}: {installing('gym')}") from None
 
-from batprotocol.gym.electric import Electric
 from batprotocol.gym.environment import Environment, Snapshot
 from batprotocol.gym.environments import Backfill, Batch, Hosts, Policies, Power
 from batprotocol.gym.log import Log, order_of
+from batprotocol.gym.machines import Electric
 from batprotocol.gym.observations import FEATURES
 from batprotocol.gym.rewards import BoundedSlowdown, Carbon, Cost, Energy, Reward, Utilisation, Waiting
 from batprotocol.gym.vector import VectorEnvironment

@@ -1,14 +1,13 @@
-"""`Machine`: the hosts of an environment whose jobs share them by cores, memory and GPUs, and the rules of its site.
+"""The machine of an environment: hosts that jobs share, hosts that fail, and the electricity of hosts.
 
-It knows what hosts offer, in which units observations have it, and the dependencies within a log. It must not know
-episodes.
+A `Machine` knows what hosts offer, in which units observations have it, and the dependencies within a log.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -20,11 +19,25 @@ from batprotocol.model import Host, HostProperty
 from batprotocol.policies import Allocation, PolicyNameError, SiteRules, named, read_site
 from batprotocol.policies.availability import WHOLE, Amount, Pool
 from batprotocol.policies.site.rules import partitions_of
-from batprotocol.simulator import Platform, described_platform, read_platform
+from batprotocol.simulator import Platform, described_platform, host_events_of, read_platform
+from batprotocol.workloads import parse_watts
+from batprotocol.workloads.electricity import CARBON, PRICE, Kind, PowerEvent, Trace
+from batprotocol.workloads.electricity.tables import trace_named
+from batprotocol.workloads.electricity.trace import power_events
+from batprotocol.workloads.host_events import FailureModel, HostEvent, drawn_failures, read_host_events
 from batprotocol.workloads.requests import Request, check_requests, read_request
 from batprotocol.workloads.requests import Site as Offers
 
-__all__ = ["Machine", "platform_of"]
+__all__ = [
+    "SUMS",
+    "Electric",
+    "EpisodeFailures",
+    "GivenFailures",
+    "KnownElectricity",
+    "Machine",
+    "platform_of",
+]
+
 
 _HOSTS: Final = 0
 _MEMORY: Final = 2
@@ -188,3 +201,168 @@ def _allocation(name: str) -> Allocation:
     if found.ranking is None or name not in (found.name, ""):
         raise InputError(f"expected an allocation for jobs that share hosts, such as pack or spread, got {shown(name)}")
     return found
+
+
+# The failures of hosts: drawn anew for each episode, or the same events in all
+
+
+GivenFailures: TypeAlias = "FailureModel | Sequence[FailureModel] | str | os.PathLike[str]"
+
+_LONGER: Final = 4.0
+"""Failures are drawn for this many times the time that the jobs of an episode need without failures."""
+
+
+class EpisodeFailures:
+    """The failures of hosts in episodes.
+
+    Args:
+        given: the laws of failures, which are drawn for each episode; or a file of events of hosts, whose times are
+            seconds since the first submission of an episode.
+        log: the jobs, and the number of hosts.
+
+    Raises:
+        InputError: the events cannot be read, are not those of hosts that fail, are drained and come back, or a host
+            does not come back.
+        OSError: the file cannot be read.
+    """
+
+    def __init__(self, given: GivenFailures, log: Log) -> None:
+        self._log = log
+        self._models: list[FailureModel] = []
+        self._events: list[tuple[float, HostEvent]] = []
+        if isinstance(given, str | os.PathLike):
+            self._events = _events_of(given, log.hosts)
+            return
+        self._models = [given] if isinstance(given, FailureModel) else list(given)
+        if not self._models or not all(isinstance(each, FailureModel) for each in self._models):
+            raise InputError(f"expected failures as a FailureModel, several, or a file of events, got {shown(given)}")
+
+    @property
+    def are_drawn(self) -> bool:
+        """Whether they are other ones in each episode."""
+        return bool(self._models)
+
+    def events(self, first: int, count: int, seed: int) -> list[tuple[float, HostEvent]]:
+        """The events of an episode, with their times since its first submission in seconds.
+
+        Args:
+            first: the number of its first job in the log.
+            count: the number of its jobs.
+            seed: the seed of failures that are drawn.
+        """
+        if not self._models:
+            return self._events
+        until = _LONGER * self._log.needed(first, count)
+        return list(drawn_failures(self._log.hosts, self._models, until=until, seed=seed))
+
+
+def _events_of(path: str | os.PathLike[str], hosts: int) -> list[tuple[float, HostEvent]]:
+    found: list[tuple[float, HostEvent]] = []
+    away: set[int] = set()
+    for time, event in host_events_of(read_host_events([path], hosts)):
+        if not isinstance(event, HostEvent):
+            raise InputError(
+                "environments know no windows: use events of hosts that fail, are drained and come back",
+                "window",
+                file=os.fspath(path),
+            )
+        found.append((time, event))
+        away = away - set(event.hosts) if event.state.value == "up" else away | set(event.hosts)
+    if away:
+        raise InputError(f"host {min(away)} does not come back: add its event", "state", file=os.fspath(path))
+    return found
+
+
+# The electricity: the watts of hosts, the carbon intensity and the price, and what agents see of them
+
+
+SUMS: Final[dict[Kind, str]] = {CARBON: "carbon_grams", PRICE: "cost"}
+"""The names of the sums in `info`."""
+
+_HOUR: Final = 3600.0
+"""Changes are events for this many times the time that the jobs of an episode need."""
+GivenTrace: TypeAlias = "Trace | str | None"
+
+
+class Electric(msgspec.Struct, frozen=True, kw_only=True):
+    """The electricity of an environment.
+
+    Args:
+        carbon: the carbon intensity, a trace that repeats, or its name (`gb.csv?repeat=yes`, `daily:300`); None: none.
+        price: the price, as `carbon`.
+        watts: the watts of hosts, as `parse_watts` reads them. `Power` has a platform of its own.
+        forecast: the number of hours to come whose mean values agents see, >= 0.
+    """
+
+    carbon: GivenTrace = None
+    price: GivenTrace = None
+    watts: str = "idle=95,busy=190"
+    forecast: int = 24
+
+
+class KnownElectricity:
+    """The traces of an environment, and the numbers that agents see.
+
+    Args:
+        given: the description.
+
+    Raises:
+        InputError: a trace cannot be used, or does not repeat.
+        OSError: a file cannot be read.
+    """
+
+    def __init__(self, given: Electric) -> None:
+        if type(given.forecast) is not int or given.forecast < 0:
+            raise InputError(f"expected a forecast of hours >= 0, got {shown(given.forecast)}")
+        self.given = given
+        self.traces: dict[Kind, Trace] = {}
+        for kind, trace in ((CARBON, given.carbon), (PRICE, given.price)):
+            if trace is not None:
+                self.traces[kind] = _trace(trace, kind)
+        self._ranges = {kind: (min(each.values), max(each.values)) for kind, each in self.traces.items()}
+        self.watts = parse_watts(given.watts)
+        """The watts of hosts, for environments without a platform of their own."""
+
+    def __deepcopy__(self, memo: object) -> KnownElectricity:
+        return self  # it never changes
+
+    def __reduce__(self) -> tuple[type[KnownElectricity], tuple[Electric]]:
+        return KnownElectricity, (self.given,)
+
+    @property
+    def size(self) -> int:
+        """The number of numbers that agents see."""
+        return 1 + len(self.traces) * (1 + self.given.forecast)
+
+    def numbers(self, now: float, watts: float, most: float) -> npt.NDArray[np.float64]:
+        """The numbers that agents see, in [0, 1]: the watts; then for each trace its value, and those to come.
+
+        Args:
+            now: the time, in seconds.
+            watts: the watts that the machine draws.
+            most: the most that it can draw.
+        """
+        found = [watts / most if most > 0 else 0.0]
+        for kind, trace in self.traces.items():
+            least, largest = self._ranges[kind]
+            values = [trace.at(now)]
+            values += [trace.mean(now + hour * _HOUR, now + (hour + 1) * _HOUR) for hour in range(self.given.forecast)]
+            found += [(value - least) / (largest - least) if largest > least else 0.0 for value in values]
+        seen: npt.NDArray[np.float64] = np.clip(np.array(found), 0.0, 1.0)
+        return seen
+
+    def changes(self, log: Log, first: int, count: int) -> Iterator[tuple[float, PowerEvent]]:
+        """The changes of traces in an episode, with their times, after its first submission."""
+        begin = float(log.submitted[first])
+        until = begin + _LONGER * log.needed(first, count)
+        for kind, trace in self.traces.items():
+            yield from ((time, event) for time, event in power_events(trace, kind, until) if time > begin)
+
+
+def _trace(given: Trace | str, kind: Kind) -> Trace:
+    trace = trace_named(given, kind) if isinstance(given, str) else given
+    if not trace.repeats:
+        raise InputError(
+            f"expected a {kind} that repeats, as episodes may last long: add repeat=yes, got {shown(given)}"
+        )
+    return trace

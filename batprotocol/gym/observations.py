@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from batprotocol.errors import InputError, shown
+from batprotocol.gym._world import HostLayout, World
 from batprotocol.gym.log import order_of
 from batprotocol.gym.machines import Machine
-from batprotocol.gym.worlds.world import Layout, World
 
 __all__ = ["FEATURES", "MACHINE", "RUNNING", "Feature", "Lasting", "Sight", "default_features"]
 
@@ -210,7 +210,7 @@ class Sight:
         self._changing = [(place, each.changing) for place, each in enumerate(self.features) if each.changing]
         fits = self.names.index("fits") if self.names.count("fits") == 1 else -1
         sizes = (max_queue, max_running, self.width, self._waited, self._until, fits)
-        self._layout = Layout(sizes, tuple(self._times)) if len(self._times) <= _MOST_TIMES else None
+        self._layout = HostLayout(sizes, tuple(self._times)) if len(self._times) <= _MOST_TIMES else None
         self._others = [(place, change) for place, change in self._changing if place != fits]
 
     def __deepcopy__(self, memo: object) -> Sight:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from batprotocol.errors import InputError, shown
-from batprotocol.gym.worlds.world import World
+from batprotocol.gym._world import World
 from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.simulator import TAU, JobRow, OwnMetric, load_metric, measured
 from batprotocol.workloads.electricity import CARBON, PRICE

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from batprotocol.errors import InputError, shown
+from batprotocol.gym._world import World
 from batprotocol.gym.environment import Environment, Mask
 from batprotocol.gym.log import NEVER, Log
-from batprotocol.gym.worlds.world import World
 
 __all__ = ["RLSchedulerLayout", "SplitWindow"]
 

@@ -260,7 +260,7 @@ RowKind: TypeAlias = Literal["jobs", "events"]
 
 
 def _perfetto(run: ExportedRun, file: IO[bytes]) -> None:
-    from batprotocol.recordings._traces import write_perfetto  # which needs an extra
+    from batprotocol.recordings._perfetto import write_perfetto  # which needs an extra
 
     write_perfetto(run, file)
 

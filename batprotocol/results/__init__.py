@@ -38,7 +38,16 @@ if TYPE_CHECKING:
         workflow_means,
         workflow_results,
     )
-    from batprotocol.results.metrics import Distribution, FailureMetrics, MeasuredRun, Metrics, jain_index, measured
+    from batprotocol.results.metrics import (
+        Distribution,
+        FailureMetrics,
+        GroupOptions,
+        MeasuredRun,
+        MeasureOptions,
+        Metrics,
+        jain_index,
+        measured,
+    )
     from batprotocol.results.observers import (
         TAU,
         EnergyPoints,
@@ -71,9 +80,11 @@ __all__ = [
     "EnergyPoints",
     "EnergyRow",
     "FailureMetrics",
+    "GroupOptions",
     "JobRow",
     "JobRows",
     "MachineStatesRow",
+    "MeasureOptions",
     "MeasuredRun",
     "Metric",
     "Metrics",
@@ -135,7 +146,16 @@ _MODULES = {
         "workflow_means",
         "workflow_results",
     ),
-    "metrics": ("Distribution", "FailureMetrics", "MeasuredRun", "Metrics", "jain_index", "measured"),
+    "metrics": (
+        "Distribution",
+        "FailureMetrics",
+        "GroupOptions",
+        "MeasureOptions",
+        "MeasuredRun",
+        "Metrics",
+        "jain_index",
+        "measured",
+    ),
     "observers": (
         "EnergyPoints",
         "EnergyRow",

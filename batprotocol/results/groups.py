@@ -10,21 +10,25 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
+from batprotocol._util.keywords import expect_options
 from batprotocol.errors import InputError, shown
-from batprotocol.results.catalogue import Metric, OwnMetric, own_metrics
+from batprotocol.results.catalogue import Metric, own_metrics
 from batprotocol.results.electricity import CoreTimes, Electricity, power_of_jobs
-from batprotocol.results.metrics import MeasuredRun, Metrics, expect_usable, joined_run, metrics_of
+from batprotocol.results.metrics import GroupOptions, MeasuredRun, Metrics, expect_usable, joined_run, metrics_of
 from batprotocol.results.observers import TAU, JobRow
 from batprotocol.results.times import HostUse, JobTimes, MeasuredTime, RunRows, WholeJob, joined_rows
-from batprotocol.workloads.requests import Allocated, Attempt, Request, longest_paths, read_request
+from batprotocol.workloads.requests import Allocated, Request, longest_paths, read_request
 from batprotocol.workloads.requests.offers import needs_of
 from batprotocol.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "GROUPINGS",
@@ -154,18 +158,7 @@ def grouped(
     hosts: int,
     by: str,
     groups: JobGroups,
-    *,
-    tau: float = TAU,
-    users: Mapping[str, object] | None = None,
-    warm_up: float = 0.0,
-    cool_down: float = 0.0,
-    begin: float | None = None,
-    end: float | None = None,
-    attempts: Iterable[Attempt] = (),
-    electricity: Electricity = _UNKNOWN,
-    cores: int | None = None,
-    allocations: Iterable[Allocated] = (),
-    own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
+    **options: Unpack[GroupOptions],
 ) -> dict[str, Metrics]:
     """The metrics of each group of jobs, by the names of the groups. Those of failures are only for the whole machine.
 
@@ -180,17 +173,7 @@ def grouped(
         hosts: the number of computation hosts, > 0.
         by: one of `GROUPINGS`.
         groups: the groups of the jobs, see `job_groups`.
-        tau: as for `measured`, like all others.
-        users: the user of each job, by its full name.
-        warm_up: the share of the time of submissions that is left out at its beginning.
-        cool_down: the share that is left out at its end.
-        begin: the time at which the measured time begins, in place of a warm-up.
-        end: the time at which it ends, in place of a cool-down.
-        attempts: the attempts of jobs, as for `measured`.
-        electricity: as for `measured`.
-        cores: as for `measured`.
-        allocations: as for `measured`.
-        own: your own metrics.
+        options: as for `measured`, see `GroupOptions`.
 
     Raises:
         InputError: an argument is out of its range, a trace does not reach over the measured time, or one of your own
@@ -198,21 +181,25 @@ def grouped(
     """
     if by not in GROUPINGS:
         raise InputError(f"expected one of {', '.join(GROUPINGS)}, got {shown(by)}")
+    expect_options("grouped", options, GroupOptions)
+    tau, users, cores = options.get("tau", TAU), options.get("users"), options.get("cores")
+    warm_up, cool_down = options.get("warm_up", 0.0), options.get("cool_down", 0.0)
+    electricity = options.get("electricity", _UNKNOWN)
     expect_usable(hosts, tau, warm_up, cool_down)
-    every, chosen, labels = list(rows), own_metrics(own), groups.get(by, {})
+    every, chosen, labels = list(rows), own_metrics(options.get("own", ())), groups.get(by, {})
     seen = RunRows(every)
     if seen.runs_again:
-        joined = joined_run(seen, attempts, (), hosts)
+        joined = joined_run(seen, options.get("attempts", ()), (), hosts)
         whole, jobs, rejected = joined.whole, joined.jobs, joined.rejected
     else:
         joined = None
         whole = [WholeJob(name, time, ()) for time, name in seen.rejected]
         whole += [WholeJob(job.name, job.submission, (job,)) for job in seen.jobs]
         jobs, rejected = seen.jobs, [time for time, _ in seen.rejected]
-    counting = MeasuredTime.between(jobs, rejected, warm_up, cool_down).within(begin, end)
+    counting = MeasuredTime.between(jobs, rejected, warm_up, cool_down).within(options.get("begin"), options.get("end"))
     begin, end = counting.of([job for job in jobs if counting.has(job.submission)])
     time = MeasuredTime(begin, end, counting.is_window)
-    taken_hosts = list(allocations)
+    taken_hosts = list(options.get("allocations", ()))
     usage = HostUse.of(seen.jobs, taken_hosts)
     idle = _Idle(usage.changes([job.within(begin, end) for job in seen.jobs]), hosts, begin, end)
     taken = CoreTimes.of(cores, hosts, taken_hosts)

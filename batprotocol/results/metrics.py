@@ -9,12 +9,13 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
 
 import msgspec
 from msgspec.structs import replace
 
 from batprotocol._util.distributions import Distribution
+from batprotocol._util.keywords import expect_options
 from batprotocol.errors import InputError, shown
 from batprotocol.results.catalogue import CLASSES, OwnMetric, flat, own_metrics
 from batprotocol.results.electricity import CoreTimes, Electricity, PowerMetrics, power_of_machine
@@ -39,10 +40,15 @@ from batprotocol.results.times import (
 )
 from batprotocol.workloads.requests import Allocated, Attempt
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = [
     "Distribution",
     "FailureMetrics",
+    "GroupOptions",
     "JoinedRun",
+    "MeasureOptions",
     "MeasuredRun",
     "Metrics",
     "expect_usable",
@@ -358,27 +364,62 @@ def jain_index(values: Iterable[float]) -> float:
     return math.fsum(given) ** 2 / (len(given) * squares)
 
 
-def measured(
-    rows: Iterable[JobRow],
-    hosts: int,
-    *,
-    tau: float = TAU,
-    users: Mapping[str, object] | None = None,
-    consumed_joules: float | None = None,
-    energy: Iterable[tuple[float, float]] | None = None,
-    wide: int | None = None,
-    long: float | None = None,
-    warm_up: float = 0.0,
-    cool_down: float = 0.0,
-    begin: float | None = None,
-    end: float | None = None,
-    attempts: Iterable[Attempt] = (),
-    events: Iterable[TimedHostEvent] = (),
-    electricity: Electricity = _UNKNOWN,
-    cores: int | None = None,
-    allocations: Iterable[Allocated] = (),
-    own: Iterable[OwnMetric | Callable[..., Any] | str] = (),
-) -> Metrics:
+class GroupOptions(TypedDict, total=False):
+    """The options of `grouped` and `measured`: how a run is measured, and the facts that its jobs do not have.
+
+    Attributes:
+        tau: see `Metrics`, in seconds, > 0.
+        users: the user of each job, by its full name (`w0!1`), for fairness; None if users are not known.
+        warm_up: the share of the time between the first and the last submission that is left out at its beginning, in
+            [0, 1).
+        cool_down: the share that is left out at its end; both together are less than 1.
+        begin: in place of a warm-up, the time in seconds at which the measured time begins.
+        end: in place of a cool-down, the time at which it ends; a job that is submitted then does not count.
+        attempts: the attempts of jobs, such as `Policy.attempts` or `read_attempts`. Without them,
+            attempts are joined by the names of jobs, and a job that continues from its progress has lost nothing.
+        electricity: the carbon intensity and the price of the energy, and the cap on the power.
+        cores: the number of cores of all computation hosts, for metrics of core hours; None if it is unknown.
+        allocations: the amounts that jobs took of shared hosts, such as `Policy.allocated` or `read_allocations`.
+        own: your own metrics, also as functions, or by their names: `FILE.py:NAME`.
+    """
+
+    tau: float
+    users: Mapping[str, object] | None
+    warm_up: float
+    cool_down: float
+    begin: float | None
+    end: float | None
+    attempts: Iterable[Attempt]
+    electricity: Electricity
+    cores: int | None
+    allocations: Iterable[Allocated]
+    own: Iterable[OwnMetric | Callable[..., Any] | str]
+
+
+class MeasureOptions(GroupOptions, total=False):
+    """The options of `measured`: those of `GroupOptions`, and these.
+
+    Attributes:
+        consumed_joules: the energy of all hosts in the whole run, for results without a warm-up and a cool-down.
+        energy: the energy of all hosts over time: times in seconds in ascending order, and the joules since time 0,
+            such as those of `read_energy`. In between, it is assumed to grow evenly. With a warm-up or a cool-down,
+            this is the only source of the energy of the measured time, and it must reach to the end of this time. The
+            metrics of electricity need it.
+        wide: jobs on more hosts than this are wide, the others narrow. With `long`, the jobs of each of the four
+            classes are measured, too: "short narrow", "short wide", "long narrow", "long wide".
+        long: jobs that ran for more seconds than this are long, the others short.
+        events: the events of hosts with their times, by their times, such as those of `host_events_of`, for
+            availability.
+    """
+
+    consumed_joules: float | None
+    energy: Iterable[tuple[float, float]] | None
+    wide: int | None
+    long: float | None
+    events: Iterable[TimedHostEvent]
+
+
+def measured(rows: Iterable[JobRow], hosts: int, **options: Unpack[MeasureOptions]) -> Metrics:
     """The metrics of these rows of jobs.csv.
 
     A job that ran several times, because it was interrupted, is one job: from its first submission to its last end. The
@@ -392,34 +433,16 @@ def measured(
     Args:
         rows: the rows of jobs that ended or were rejected, in any order.
         hosts: the number of computation hosts, > 0.
-        tau: see `Metrics`, in seconds, > 0.
-        users: the user of each job, by its full name (`w0!1`), for fairness; None if users are not known.
-        consumed_joules: the energy of all hosts in the whole run, for results without a warm-up and a cool-down.
-        energy: the energy of all hosts over time: times in seconds in ascending order, and the joules since time 0,
-            such as those of `read_energy`. In between, it is assumed to grow evenly. With a warm-up or a cool-down,
-            this is the only source of the energy of the measured time, and it must reach to the end of this time. The
-            metrics of electricity need it.
-        wide: jobs on more hosts than this are wide, the others narrow. With `long`, the jobs of each of the four
-            classes are measured, too: "short narrow", "short wide", "long narrow", "long wide".
-        long: jobs that ran for more seconds than this are long, the others short.
-        warm_up: the share of the time between the first and the last submission that is left out at its beginning, in
-            [0, 1).
-        cool_down: the share that is left out at its end; both together are less than 1.
-        begin: in place of a warm-up, the time in seconds at which the measured time begins.
-        end: in place of a cool-down, the time at which it ends; a job that is submitted then does not count.
-        attempts: the attempts of jobs, such as `Policy.attempts` or `read_attempts`. Without them,
-            attempts are joined by the names of jobs, and a job that continues from its progress has lost nothing.
-        events: the events of hosts with their times, by their times, such as those of `host_events_of`, for
-            availability.
-        electricity: the carbon intensity and the price of the energy, and the cap on the power.
-        cores: the number of cores of all computation hosts, for metrics of core hours; None if it is unknown.
-        allocations: the amounts that jobs took of shared hosts, such as `Policy.allocated` or `read_allocations`.
-        own: your own metrics, also as functions, or by their names: `FILE.py:NAME`.
+        options: see `MeasureOptions`.
 
     Raises:
         InputError: an argument is out of its range, a trace does not reach over the measured time, or one of your own
             metrics cannot be measured.
     """
+    expect_options("measured", options, MeasureOptions)
+    tau, users, cores = options.get("tau", TAU), options.get("users"), options.get("cores")
+    warm_up, cool_down = options.get("warm_up", 0.0), options.get("cool_down", 0.0)
+    begin, end, wide, long = options.get("begin"), options.get("end"), options.get("wide"), options.get("long")
     expect_usable(hosts, tau, warm_up, cool_down)
     if (wide is None) != (long is None):
         raise InputError(f"expected both or none of wide and long, got {shown((wide, long))}")
@@ -427,17 +450,17 @@ def measured(
         raise InputError("begin is in place of a warm-up, and end in place of a cool-down: give one of both")
     if begin is not None and end is not None and not begin < end:
         raise InputError(f"expected a measured time that begins before it ends, got {shown((begin, end))}")
-    chosen = own_metrics(own)
+    chosen = own_metrics(options.get("own", ()))
     every = list(rows) if chosen else []
     seen = RunRows(every if chosen else rows)
     running, jobs, rejected, joined = seen.jobs, seen.jobs, [time for time, _ in seen.rejected], None
-    records, timed = list(attempts), list(events)
+    records, timed = list(options.get("attempts", ())), list(options.get("events", ()))
     if seen.runs_again or records or timed:
         joined = joined_run(seen, records, timed, hosts)
         jobs, rejected = joined.jobs, joined.rejected
     time = MeasuredTime.between(jobs, rejected, warm_up, cool_down).within(begin, end)
     counted = jobs if time.is_whole else [job for job in jobs if time.has(job.submission)]
-    taken_hosts = list(allocations)
+    taken_hosts = list(options.get("allocations", ()))
     usage = HostUse.of(running, taken_hosts)
     classes: dict[str, Metrics] = {}
     if wide is not None and long is not None:
@@ -447,13 +470,21 @@ def measured(
             inside = part if joined is None else joined.attempts_of(part)
             chosen_jobs = [job for job in part if time.has(job.submission)]
             classes[name] = metrics_of(chosen_jobs, inside, time, hosts, tau, users, usage, part)
+    energy = options.get("energy")
     points = None if energy is None else list(energy)
-    joules = consumed_joules if time.is_whole else None if points is None else _consumed(points, *time.of(counted))
+    joules = (
+        options.get("consumed_joules")
+        if time.is_whole
+        else None
+        if points is None
+        else _consumed(points, *time.of(counted))
+    )
     failures = None if joined is None else joined.metrics(running, counted, *time.of(counted), hosts)
     power = None
     if points is not None:
         useful = 1.0 if joined is None else joined.useful_share(running, *time.of(counted))
         taken = CoreTimes.of(cores, hosts, taken_hosts)
+        electricity = options.get("electricity", _UNKNOWN)
         power = power_of_machine(running, points, electricity, taken, useful, *time.of(counted))
     found = replace(
         metrics_of(counted, running, time, hosts, tau, users, usage, jobs),

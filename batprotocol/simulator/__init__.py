@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from batprotocol.results import *
     from batprotocol.simulator.batsim.simulator import Simulator
     from batprotocol.simulator.components import connect, load_library
+    from batprotocol.simulator.options import SimulationOptions
     from batprotocol.simulator.recorder import Recorder
     from batprotocol.simulator.simulation import DecisionComponent, Player, Watcher, simulate, watched
     from batprotocol.workloads import *
@@ -33,6 +34,7 @@ __all__ = [
     "InputError",
     "Player",
     "Recorder",
+    "SimulationOptions",
     "Simulator",
     "Watcher",
     "connect",
@@ -47,6 +49,7 @@ __all__ = [
 _MODULES = {
     "batsim.simulator": ("Simulator",),
     "components": ("connect", "load_library"),
+    "options": ("SimulationOptions",),
     "recorder": ("Recorder",),
     "simulation": ("DecisionComponent", "Player", "Watcher", "simulate", "watched"),
 }

@@ -6,13 +6,15 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
+from batprotocol._util.keywords import expect_options
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, JobState
 from batprotocol.errors import SchedulerError, expect_instance, shown
 from batprotocol.model import ForceSimulationStopEvent, Message
 from batprotocol.results import EnergyPoints, JobRows, Observer, Observers, Result, ResultFiles, Statistics
 from batprotocol.simulator.batsim.simulator import Simulator
+from batprotocol.simulator.options import SimulationOptions
 from batprotocol.workloads import (
     ExternalEventList,
     Platform,
@@ -21,6 +23,9 @@ from batprotocol.workloads import (
     read_platform,
     read_workload,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "DecisionComponent",
@@ -63,13 +68,10 @@ def simulate(
     scheduler: Player | DecisionComponent,
     *,
     external_events: Iterable[ExternalEventList | Path] = (),
-    energy: bool = False,
-    rules: str = DEFAULT_RULE_SET,
-    corrected: bool = False,
-    init: str = "",
     output: str | None = None,
     observers: Sequence[Observer] = (),
     on_turn: Callable[[Message, Message], None] | None = None,
+    **options: Unpack[SimulationOptions],
 ) -> Result:
     """Simulate a scheduler.
 
@@ -80,15 +82,11 @@ def simulate(
             attributes `is_notified_at_once` and `says_nothing`, messages take time as with older versions of Batsim,
             see `Simulator`.
         external_events: lists of external events, as values or files.
-        energy: whether energy is measured, which needs the wattages of all hosts.
-        rules: the rule set for both sides.
-        corrected: correct the behaviour of Batsim 5.0.0-rc2 that looks unintended. With rules beyond Batsim's, it is
-            always corrected.
-        init: the initialization data.
         output: a prefix for the names of Batsim's result files (`out/`); None: no files are written, and the rows of
             the jobs are in memory. If the simulation fails, the files have all rows up to the failure.
         observers: further observers.
         on_turn: called with each message of the simulator and the reply to it.
+        options: the options of the simulation: `energy`, `rules`, `corrected` and `init`, see `SimulationOptions`.
 
     Returns:
         The results of the simulation. The same inputs lead to the same result.
@@ -109,8 +107,10 @@ def simulate(
     >>> [(job.job_id, job.final_state.name, job.execution_time) for job in result.jobs]
     [('1', 'COMPLETED_SUCCESSFULLY', 10.0)]
     """
+    expect_options("simulate", options, SimulationOptions)
     _expect_scheduler(scheduler)
-    corrected = corrected or rules != DEFAULT_RULE_SET
+    energy, rules = options.get("energy", False), options.get("rules", DEFAULT_RULE_SET)
+    corrected = options.get("corrected", False) or rules != DEFAULT_RULE_SET
     expect_instance(platform, (Platform, str, os.PathLike), "simulate", "a platform or its file")
     hosts = platform if isinstance(platform, Platform) else read_platform(platform, energy=energy)
     single = isinstance(workloads, Workload | str | os.PathLike | type)
@@ -140,7 +140,7 @@ def simulate(
         rules=rules,
         corrected=corrected,
         observer=Observers(watching),
-        init=init,
+        init=options.get("init", ""),
         at_once=is_notified_at_once(scheduler),
         says_nothing=str(getattr(scheduler, "says_nothing", "")),
     )

@@ -4,17 +4,16 @@ A study has one or several values for each key: schedulers, workloads and change
 combination of values is a run. Its name is a hash of everything that decides its result, and it runs once. The data
 take this way:
 
-- `keys` defines the keys of a description. `description` makes the `runs` of a description in TOML or Python.
-  `_sources` finds the files, schedulers and metrics that it names. `_changes` decides how the workload of a run
-  changes, which of its hosts fail, and which caps and traces its policy knows.
-- `_inputs` reads each input once, and refuses studies that cannot run.
-- `execution` gives the runs that are not in the store to one of the `_engines`: processes, Dask, or `_slurm_workers`,
-  whose nodes `_preparation` gives their packages. There, `_simulation` executes a run, with the embedded or a real
-  Batsim. It keeps the conversation of runs that fail.
-- `_measurement` computes metrics when runs end, or later from their files, with the `traces` of a measure. It also
-  has the offered load of each workload.
-- `store` keeps the results, and returns them as rows. `comparing` makes tables, plots and comparisons of rows from
-  any source.
+- `keys` defines the keys of a description. `_description` makes the `runs` of a description in TOML or Python.
+  `sources` finds the files, schedulers, metrics and traces that it names.
+- `_inputs` decides how the inputs of a run differ from these, reads each once, and refuses studies that cannot run.
+- `execution` gives the runs that are not in the store to an engine: processes, Dask, or `_slurm_workers`, whose
+  nodes `_preparation` gives their packages. There, `_simulation` executes a run, with the embedded or a real Batsim. It
+  keeps the conversation of runs that fail.
+- `_measurement` computes metrics when runs end, or later from their files. It also has the offered load of each
+  workload.
+- `store` keeps the results, and returns them as rows. `comparing` makes tables, plots and comparisons of rows from any
+  source.
 - `whatif` finds the changes that another scheduler would have made to a log, and reports them. `recorded` compares
   recordings of a real Slurm with their replays. `conformance` tests a decision component in many simulations.
 - `commands` has the commands `study`, `whatif` and `compare`.

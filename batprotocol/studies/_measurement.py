@@ -1,4 +1,7 @@
-"""Metrics of runs, when they end or later from their files, and the offered load of each workload."""
+"""Metrics of runs, when they end or later from their files, and the offered load of each workload.
+
+The folder of a run has all the data that it needs, so nothing runs again to be measured.
+"""
 
 from __future__ import annotations
 
@@ -251,7 +254,7 @@ def _kept(folder: str, hosts: int) -> Measurable:
     )
 
 
-# The offered load of each workload of a study, as its runs measured it. It must not know how runs are made.
+# The offered load of each workload of a study, as its runs measured it.
 
 
 _AXES: Final = tuple(

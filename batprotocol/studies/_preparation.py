@@ -1,7 +1,7 @@
 """The program of a node: it makes a Python for workers from the wheels of a study, and reports why a worker ended.
 
 A node gets this file as text and runs it with its own Python, so it imports the standard library only. One virtual
-environment serves all workers of a node with the same wheels. It must not know what is installed.
+environment serves all workers of a node with the same wheels.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import subprocess
 import sys
 import tempfile
 from typing import Any
-
-__all__ = ["main", "prepared", "report"]
 
 _SECONDS = 60.0
 _KEPT = 10_000

@@ -1,4 +1,7 @@
-"""One run: its scheduler, its simulation by the embedded or a real Batsim, and the files that it leaves."""
+"""One run: its scheduler, its simulation by the embedded or a real Batsim, and the files that it leaves.
+
+Every end of a run, also by an exception, becomes its outcome.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Workers of a study that are jobs of Slurm, and the packages that nodes fetch."""
+"""Workers of a study that are jobs of Slurm, and the packages that nodes fetch.
+
+The Dask scheduler is in this process, and its workers are elements of arrays. They come as they get nodes. If one ends
+before the study, for whatever reason, another one is submitted. The connections are encrypted, and need the
+certificates of this study. `dask-jobqueue` 0.9 does less: when four of eight workers were cancelled on a real Slurm,
+none was replaced.
+"""
 
 from __future__ import annotations
 

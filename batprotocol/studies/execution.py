@@ -1,4 +1,7 @@
-"""The execution of a study: it runs the runs that are not in the store, on one of the engines."""
+"""The execution of a study: it runs the runs that are not in the store, on one of the engines.
+
+If this process dies, the runs in the store stay there, and the next process runs the others.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ from batprotocol._util.deprecation import OldName
 from batprotocol._util.engines import Ended, Engine, Processes
 from batprotocol.errors import StudyError
 from batprotocol.studies import _measurement as measuring
+from batprotocol.studies._description import Description, read_description
 from batprotocol.studies._inputs import checked
 from batprotocol.studies._simulation import FUNCTION
-from batprotocol.studies.description import Description, read_description
 from batprotocol.studies.runs import DONE, FAILED, Measure, Outcome, Run, RunLimits
 from batprotocol.studies.sources import StudyFiles
 from batprotocol.studies.store import Rows, Store

@@ -128,7 +128,9 @@ KEYS: Final[Mapping[str, StudyKey]] = {
         "(lublin:256?jobs=1000). The default is the example of the package.",
     ),
     "platform": StudyKey(
-        *("input", "a file or a number of hosts", lambda value: _is_text(value) or _is_count(value)),
+        "input",
+        "a file or a number of hosts",
+        lambda value: _is_text(value) or _is_count(value),
         "A platform file of SimGrid, or a number of equal hosts. The default is the number that the workload is made "
         "for.",
     ),
@@ -139,54 +141,78 @@ KEYS: Final[Mapping[str, StudyKey]] = {
         "machine", "a number of hosts > 0", _is_count, "The maximum number of hosts: the first ones are used."
     ),
     "events": StudyKey(
-        *("input", "a file", _is_text),
+        "input",
+        "a file",
+        _is_text,
         "A file of external events. For policies, its events of hosts are checked.",
     ),
     "failures": StudyKey(
-        *("input", "a file", _is_text),
+        "input",
+        "a file",
+        _is_text,
         "The failures of hosts: a trace of the Failure Trace Archive or of Los Alamos National Laboratory, or a file "
         "of events of hosts.",
     ),
     "mtbf": StudyKey(
-        *("failures", 'a duration such as "1mo", seconds > 0, or "never"', _is_mean),
+        "failures",
+        'a duration such as "1mo", seconds > 0, or "never"',
+        _is_mean,
         "Draw failures: the mean time from a repair of a host to its next failure; with `never`, no host fails.",
     ),
     "failure_shape": StudyKey(
-        *("failures", "a number > 0", _is_positive),
+        "failures",
+        "a number > 0",
+        _is_positive,
         "The shape of the Weibull distribution of these times. The default is 1, the exponential distribution.",
     ),
     "repair": StudyKey(
-        *("failures", 'a law such as "fixed:2h"', _is_law),
+        "failures",
+        'a law such as "fixed:2h"',
+        _is_law,
         "The law of the times of repairs, as for `batproto workload failures`. The default is "
         "`lognormal:mean=355min,median=54min`.",
     ),
     "failing": StudyKey(
-        *("failures", 'a group of hosts such as "rack=32"', _is_text),
+        "failures",
+        'a group of hosts such as "rack=32"',
+        _is_text,
         "The hosts that fail together, as for `batproto workload failures`. The default is `host`, each host alone.",
     ),
     "failures_until": StudyKey(
-        *("failures", 'a duration such as "30d", or seconds > 0', _is_duration),
+        "failures",
+        'a duration such as "30d", or seconds > 0',
+        _is_duration,
         "The time until which failures are drawn. The default is four times the time that the jobs need without "
         "failures. A run that lasts longer fails.",
     ),
     "failure_seed": StudyKey(
-        *("failures", "an integer >= 0", _is_natural),
+        "failures",
+        "an integer >= 0",
+        _is_natural,
         'The seed of the failures; "0-9" are ten seeds. The default is the seed of the run.',
     ),
     "watts": StudyKey(
-        *("power", 'watts such as "idle=95,busy=250"', _is_watts),
+        "power",
+        'watts such as "idle=95,busy=250"',
+        _is_watts,
         "Typical watts for hosts that declare none, as `--watts` of simulate.",
     ),
     "carbon": StudyKey(
-        *("power", 'a trace such as "gb.csv" or "daily:300"', _is_text),
+        "power",
+        'a trace such as "gb.csv" or "daily:300"',
+        _is_text,
         "The carbon intensity, to measure carbon. In the name of a policy, `{carbon}` stands for it.",
     ),
     "price": StudyKey(
-        *("power", 'a trace such as "prices.csv" or "daily:0.25"', _is_text),
+        "power",
+        'a trace such as "prices.csv" or "daily:0.25"',
+        _is_text,
         "The price of the energy, to measure costs. In the name of a policy, `{price}` stands for it.",
     ),
     "cap": StudyKey(
-        *("power", 'watts such as "4kW", a table of watts, or "none"', _is_cap),
+        "power",
+        'watts such as "4kW", a table of watts, or "none"',
+        _is_cap,
         "A cap on the power, to measure the time and the energy above it. Policies keep it: it becomes their part "
         "`cap`.",
     ),
@@ -214,11 +240,14 @@ KEYS: Final[Mapping[str, StudyKey]] = {
     "walltimes": _changing("walltimes", "a number > 0", _is_positive),
     "seed": _changing("seed", "an integer >= 0", _is_natural, '; "0-9" are ten seeds'),
     "init": StudyKey(
-        *("option", "a text", _is_text),
+        "option",
+        "a text",
+        _is_text,
         'The initialization data of the scheduler; the seed of the run replaces "{seed}" in it.',
     ),
     "energy": StudyKey(
-        *("option", *_TRUTH),
+        "option",
+        *_TRUTH,
         "Whether energy is measured. With watts, carbon, price or cap, it is, unless this is false.",
     ),
     "corrected": StudyKey("option", *_TRUTH, "Whether behaviour that looks unintended in Batsim is corrected."),
@@ -251,7 +280,9 @@ KEYS: Final[Mapping[str, StudyKey]] = {
     ),
     "long": StudyKey("metrics", "seconds > 0", _is_positive, "With wide: jobs that run for longer are long."),
     "scheduler": StudyKey(
-        *("input", "a policy or FILE:CLASS", _is_text),
+        "input",
+        "a policy or FILE:CLASS",
+        _is_text,
         "The scheduler. It is the last axis: the schedulers of one workload run one after the other.",
     ),
 }

@@ -1,4 +1,8 @@
-"""A run of a study: its task, its name, its limits, and how it ended."""
+"""A run of a study: its task, its name, its limits, and how it ended.
+
+The name of a run is a hash of everything that decides its result. The measures are not part of it: one result can be
+measured in many ways.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -257,3 +258,20 @@ def test_a_job_that_was_being_forgotten_is_not_started_again(tmp_path: Path) -> 
     assert again.look().jobs == ()
     assert (tmp_path / "runs").read_text() == "again\n"
     again.close()
+
+
+def test_leaders_that_have_ended_are_reaped(cluster: LocalProcesses, tmp_path: Path) -> None:
+    for number in range(1, 6):
+        cluster.submit([JobRequest(job=number, command="true", directory=str(tmp_path))])
+        end_of(cluster, number)
+    starter = cluster._starter._process
+    assert starter is not None
+    dead = [each for each in stats() if each[1] == str(starter.pid) and each[0] == "Z"]
+    assert len(dead) <= 1
+
+
+def stats() -> Iterator[list[str]]:
+    """The state and the parent of each process."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            yield path.read_text().rpartition(")")[2].split()[:2]

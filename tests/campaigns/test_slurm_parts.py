@@ -62,6 +62,50 @@ def test_a_description_that_cannot_be_used(tmp_path: Path, text: str, sentence: 
     assert str(error.value) == f"{tmp_path}/site.toml: {sentence}"
 
 
+@pytest.mark.parametrize(
+    ("key", "good", "bad"),
+    [
+        ("timeout", ["1", "600"], ["0.9", "601"]),
+        ("cores", ["1", "1048576"], ["0", "1048577"]),
+        ("nice", ["0", "2147483647"], ["-1", "2147483648"]),
+        ("resources", ["1", "2147483648"], ["0", "2147483649"]),
+        ("memory", ['""', '"1"', '"2G"', '"999999999999T"'], ['"0G"', '"2g"', '"2 G"', '"9999999999999"']),
+        ("folder", ['"/a"', '"~/a"'], ['"~a"', '"/a\\nb"', '""']),
+        ("host", ['""', '"ssh:h"'], ['"ssh:-h"', '"ssh:a b"']),
+        ("qos", ['""', '"a.b,c@d+e:f/g-h"'], ['"-a"', '"a b"', f'"{"a" * 201}"']),
+        ("constraint", ['""', '"[a&b|c]*(2)"'], ['"a b"', f'"{"a" * 401}"']),
+        ("token_variable", ['""'], ['"1a"', '"a-b"']),
+    ],
+)
+def test_the_limits_of_a_description(tmp_path: Path, key: str, good: list[str], bad: list[str]) -> None:
+    usual = 'type = "slurm"\n' + ("" if key == "folder" else 'folder = "/a"\n')
+    for value in good:
+        assert described(tmp_path, f"{usual}{key} = {value}\n")
+    for value in bad:
+        with pytest.raises(InputError) as error:
+            described(tmp_path, f"{usual}{key} = {value}\n")
+        assert error.value.path == key
+
+
+def test_files_of_a_description(tmp_path: Path) -> None:
+    keys = {"prologue": "p", "token_file": "t", "ssh_config": "/s"}
+    text = 'type = "slurm"\nfolder = "/a"\nrest = "unix:/s"\n' + "".join(f'{k} = "{v}"\n' for k, v in keys.items())
+    found = described(tmp_path, text)
+    assert (found.prologue, found.token_file, found.ssh_config) == (f"{tmp_path}/p", f"{tmp_path}/t", "/s")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [(b"a\0b", "expected a text without zero bytes"), (b"\xff", "expected a text in UTF-8, got other bytes")],
+)
+def test_a_prologue_that_cannot_be_used(tmp_path: Path, content: bytes, sentence: str) -> None:
+    (tmp_path / "p").write_bytes(content)
+    with pytest.raises(InputError) as error:
+        SlurmDescription(folder="/a", prologue=str(tmp_path / "p")).prologue_text()
+    assert (error.value.reason, error.value.path) == (sentence, "prologue")
+    assert SlurmDescription(folder="/a").prologue_text() == ""
+
+
 def test_a_file_that_describes_nothing(tmp_path: Path) -> None:
     """A pipe that nobody writes is not waited for."""
     (tmp_path / "deep").write_text(f"type = {'[' * 100_000}")

@@ -20,7 +20,7 @@ from batprotocol.conversation import check as check_conversation
 from batprotocol.edc import Scheduler
 from batprotocol.model import EDCRequestedSimulationFeatures, KillJobsEvent, OneShot
 from batprotocol.testing import conformance, strategies
-from batprotocol.testing.conformance.report import Report
+from batprotocol.testing.conformance._report import Report
 from batprotocol.wire import frames
 
 WITHOUT_ENGINE = True

@@ -18,7 +18,7 @@ from commands import Result, run_here
 from processes import lives
 from support import ROOT, shared_library
 
-from batprotocol.testing.conformance import searching
+from batprotocol.testing.conformance import _search as searching
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

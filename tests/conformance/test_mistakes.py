@@ -18,7 +18,7 @@ from support import ROOT
 from batprotocol import Message
 from batprotocol.conversation import check as check_conversation
 from batprotocol.testing import conformance
-from batprotocol.testing.conformance import searching
+from batprotocol.testing.conformance import _search as searching
 from batprotocol.wire import FORMATS, frames
 
 WITHOUT_ENGINE = True

@@ -7,7 +7,7 @@ import pytest
 from batprotocol.edc import Scheduler, Session
 from batprotocol.model import Message
 from batprotocol.testing.conformance import InProcess
-from batprotocol.testing.conformance.talks import Timeouts
+from batprotocol.testing.conformance._targets import Timeouts
 
 WITHOUT_ENGINE = True
 

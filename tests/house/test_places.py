@@ -97,8 +97,8 @@ PLACES = (
         E2B,
     ),
     Place(
-        "batprotocol/testing/strategies/_events/{side}.py",
-        "a function `{verb}_events`, decorated with `@makes(model.{event})`, and its name in `__all__`",
+        "batprotocol/testing/strategies/_events.py",
+        "a function `{verb}_events`, decorated with `@makes(model.{event})`, and its name in the package's `__all__`",
         named(EVENT_STRATEGIES),
     ),
     Place(

@@ -13,7 +13,7 @@ from support import ROOT
 WITHOUT_ENGINE = True
 
 TESTED = {
-    "gym.worlds._play": ("learning/test_gym_worlds.py", "refuse or backfilling or equal"),
+    "gym._play": ("gym/test_gym_worlds.py", "refuse or backfilling or equal"),
     "simulator.actions._actions": (
         "simulator/test_actions.py",
         "(wrong or broken or told or demands or cancelled or both_kinds) and not python",

@@ -15,9 +15,10 @@ from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.model import DelayProfile
 from batprotocol.policies import PARTS, named
 from batprotocol.simulator import simulate
-from batprotocol.testing.conformance import Case, InProcess, cases
-from batprotocol.testing.conformance.playing import play
-from batprotocol.testing.conformance.talks import Timeouts
+from batprotocol.testing.conformance import Case, InProcess
+from batprotocol.testing.conformance import _cases as cases
+from batprotocol.testing.conformance._play import play
+from batprotocol.testing.conformance._targets import Timeouts
 
 WITHOUT_ENGINE = True
 

@@ -115,7 +115,7 @@ def test_what_is_made_of_each_run(view: str) -> None:
 
 def test_traces_of_protobuf() -> None:
     pytest.importorskip("perfetto")
-    from batprotocol.recordings._traces import write_perfetto
+    from batprotocol.recordings._perfetto import write_perfetto
 
     view = written(write_perfetto)
     found = {(path.name.removesuffix(".tar.xz"), "perfetto"): digest(view(run_of(path))) for path in RUNS}

@@ -10,7 +10,7 @@ import pytest
 from batprotocol.errors import InputError
 from batprotocol.studies.comparing import Look, PlainRow, plot_boxes, plot_lines, plot_means
 from batprotocol.studies.comparing._drawing import HATCHES, MOST_TICKS, canvas, finish, looks, name_places
-from batprotocol.studies.comparing.plots import FORMATS, _mean_of, _of_job, _place_of, _steps, expect_plots
+from batprotocol.studies.comparing._plots import FORMATS, _mean_of, _of_job, _place_of, _steps, expect_plots
 
 WITHOUT_ENGINE = True
 

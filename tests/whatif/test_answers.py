@@ -24,7 +24,7 @@ from batprotocol.simulator import described_platform, named_workload, platform_x
 from batprotocol.studies import Study
 from batprotocol.studies.comparing.tables import UNKNOWABLE
 from batprotocol.studies.whatif import Answer, Question, answer_of, page, plan_for, study_toml
-from batprotocol.studies.whatif.answers import assumptions_of
+from batprotocol.studies.whatif._answers import assumptions_of
 
 WITHOUT_ENGINE = True
 

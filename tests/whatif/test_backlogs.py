@@ -25,9 +25,9 @@ from batprotocol.simulator import JobRow, described_platform, named_workload, pl
 from batprotocol.studies import Study
 from batprotocol.studies.comparing import difference_of_ratios
 from batprotocol.studies.whatif import Answer, Question, answer_of, plan_for
-from batprotocol.studies.whatif.batches import FROM_SUBMISSION, Facts, RunOfLog
-from batprotocol.studies.whatif.conclusions import Argument, widest_difference
-from batprotocol.studies.whatif.plan import resized
+from batprotocol.studies.whatif._batches import FROM_SUBMISSION, Facts, RunOfLog
+from batprotocol.studies.whatif._conclusions import Argument, widest_difference
+from batprotocol.studies.whatif._plan import resized
 
 WITHOUT_ENGINE = True
 

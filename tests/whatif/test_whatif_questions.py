@@ -17,8 +17,8 @@ from batprotocol.model import DelayProfile
 from batprotocol.simulator import StaticJob, Workload
 from batprotocol.studies import Study
 from batprotocol.studies.whatif import Question, parse_nodes, plan_for, study_toml
-from batprotocol.studies.whatif.plan import resized
-from batprotocol.studies.whatif.question import LogSpan, span_of_log, usual_length, windows_of
+from batprotocol.studies.whatif._plan import resized
+from batprotocol.studies.whatif._question import LogSpan, span_of_log, usual_length, windows_of
 from batprotocol.workloads import described_platform, platform_xml, read_platform
 
 WITHOUT_ENGINE = True

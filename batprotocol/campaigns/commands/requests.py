@@ -1,4 +1,4 @@
-"""`batproto grid sub`, `del`, `events` and `clusters`: requests of users to the store."""
+"""The commands that ask the store: `batproto grid sub`, `stat`, `del`, `events`, `output` and `clusters`."""
 
 from __future__ import annotations
 

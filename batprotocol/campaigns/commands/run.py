@@ -1,4 +1,4 @@
-"""`batproto grid run`: the loop, with a progress bar, until a signal stops it."""
+"""`batproto grid run`, the loop with a progress bar until a signal stops it, and `batproto grid simulate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The effect of the end of a job on the job, its task, and its cluster. CiGri 3 calls this Colombo.
+"""The ends of jobs: how clusters report them, their effect, the jobs that are wiped, and the campaigns that wait.
+
+The effect on the job, its task and its cluster is what CiGri 3 calls Colombo.
 
 The task of a job that was killed, or ended with exit code 66, runs again before the others; with exit code 67, after
 them. Any other failure makes an event, which keeps the campaign off that cluster until its user closes it.

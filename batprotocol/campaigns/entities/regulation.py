@@ -227,6 +227,9 @@ def submissions(
     )
 
 
+# The regulators.
+
+
 class Regulation(GridValue, frozen=True, kw_only=True):
     """The limits of a regulator in this cycle.
 

@@ -203,6 +203,9 @@ def finalize(
     return oldest[: max(0, math.floor(offer / weight))]
 
 
+# The metascheduler.
+
+
 class Couple(GridValue, frozen=True):
     """A campaign and one of the clusters that it may use now.
 

@@ -1,7 +1,7 @@
-"""The file that describes an OAR cluster, in TOML: the address of its API and the way to authenticate.
+"""OAR's REST API: the description of a cluster, requests in time and bounded, their paths and JSON, and the answers.
 
-The store keeps only the path of the file. Passwords and tokens are in another file, or in the environment. They are in
-no message. This module must not know of jobs.
+The store keeps only the path of the description. Passwords and tokens are in another file, or in the environment. They
+are in no message.
 """
 
 from __future__ import annotations

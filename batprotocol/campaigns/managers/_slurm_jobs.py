@@ -9,7 +9,7 @@ A batch is an array of Slurm. It has a folder of its own, written whole or not a
     log.INDEX       the begins and ends of the jobs of an element
     log             what the loop has to say: the id of the array, jobs that were killed or forgotten
 
-The module must not know Slurm.
+The state of each job follows from these logs and the queue of Slurm. The script of the jobs writes them.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def _words(files: Mapping[str, list[str]]) -> Iterator[list[str]]:
             yield from (words for line in lines if len(words := line.split(" ", 3)) > 1)
 
 
-# The state of each job, by the logs of its batch and the queue of Slurm. It must not read either.
+# The state of each job, by the logs of its batch and the queue of Slurm.
 
 
 TAKEN: Final = RemoteEvent("BESTEFFORT_KILL", "Another job needed its resources.")

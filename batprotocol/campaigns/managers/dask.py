@@ -1,7 +1,7 @@
 """A cluster whose resource manager is a Dask scheduler: campaigns run on the workers of Dask.
 
 The code that runs in Dask is in `dask_remote`. The package `distributed` comes with `batprotocol[dask]`, and is
-imported at its first use. This module must not know why a job is run.
+imported at its first use.
 """
 
 from __future__ import annotations

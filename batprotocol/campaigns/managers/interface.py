@@ -3,7 +3,9 @@
 A resource manager never runs a job twice. If a number is submitted again, nothing happens. It reports every job that
 was submitted to it, also jobs that have ended, until `forget` is called. The store relies on this: after an
 interruption, the loop repeats its last requests, and the resource manager skips those that it has carried out already.
-A resource manager must not know of ratios or of the store.
+
+Below the interface is what several resource managers need: files in folders that jobs can write to, and files that
+describe clusters.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The resource manager of this machine.
+"""A cluster on this machine: a number of slots, and a process group for each job.
 
-Only `tend` starts jobs that wait for a slot. This module must not know why a job is run.
+A leader (`_local_leader`) runs the jobs of a group one after the other, and records their ends in a folder. Only `tend`
+starts leaders for jobs that wait for a slot.
 """
 
 from __future__ import annotations
@@ -392,6 +393,9 @@ with suppress(ImportError):  # where it is missing, there are no clusters on thi
 
 NEEDED: Final = ("fcntl.flock", "os.fork", "os.pidfd_open", "os.posix_spawn")
 """The functions that leaders of jobs need, besides what each system with `os.fork` has."""
+
+
+# The resource manager.
 
 
 class LocalProcesses:

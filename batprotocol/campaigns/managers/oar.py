@@ -1,7 +1,7 @@
 """The resource manager of an OAR cluster.
 
 A submission whose answer was lost is found again by the numbers in the commands of its jobs. Its jobs are on hold until
-their numbers are written down, so a copy that appears later never runs. This module must not know why a job is run.
+their numbers are written down, so a copy that appears later never runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The resource manager of a cluster that PSI/J submits jobs to. This module must not know why a job is run."""
+"""A cluster that PSI/J submits jobs to: PBS, LSF, Cobalt, and others that `psij-python` has a batch executor for.
+
+PSI/J only submits, lists and cancels. It reports a job that it does not find as completed, and it gives an exit code
+once. So the state of each job is in a folder that the nodes share, and PSI/J runs as a process for each request.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,7 @@ from batprotocol.errors import ClusterError, InputError, printable, shown
 __all__ = ["PsijCluster", "PsijDescription", "read_description"]
 
 
-# The file that describes a cluster for PSI/J, in TOML. This module must not know of jobs.
+# The file that describes a cluster, in TOML.
 
 
 _WORD: Final = re.compile(r"[\w.,@+:/-]{0,200}", re.A)
@@ -334,6 +338,9 @@ MOST_AT_ONCE: Final = 100
 
 LIVING: Final = frozenset({"NEW", "QUEUED", "HELD", "ACTIVE"})
 """PSI/J's states of jobs that the batch system still has. A job that it does not list has none."""
+
+
+# The resource manager.
 
 
 class PsijCluster:

@@ -2,7 +2,7 @@
 
 It keeps nothing in memory that matters: the folder of the jobs and the queue of Slurm have everything. A batch whose
 submission had no answer is found again in the queue by its name, and is submitted again if it is not there. If both
-come to run, the claims of jobs let each begin once. This module must not know why a job is run.
+come to run, the claims of jobs let each begin once.
 """
 
 from __future__ import annotations

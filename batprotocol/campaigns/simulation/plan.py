@@ -1,4 +1,7 @@
-"""The plan of a simulated grid: clusters, campaigns and settings. As JSON, it is the initialization data."""
+"""The plan of a simulated grid: clusters, campaigns and settings. As JSON, it is the initialization data.
+
+A plan is also made for one campaign on clusters of given sizes, and workloads for the clusters' own users.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of campaigns on simulated clusters, as numbers to compare and series to plot."""
+"""The results of campaigns on simulated clusters: numbers to compare, series to plot, and studies of regulators."""
 
 from __future__ import annotations
 

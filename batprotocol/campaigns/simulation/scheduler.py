@@ -2,7 +2,7 @@
 
 The hosts of the platform are divided into clusters. The jobs of the workloads are the clusters' own jobs, and those of
 campaigns are registered dynamically. The same loop as on real clusters decides for campaigns, with a store in memory.
-This module reads the initialization data, and passes Batsim's events to the clusters.
+`GridScheduler` reads the initialization data, and passes Batsim's events to the clusters.
 """
 
 from __future__ import annotations

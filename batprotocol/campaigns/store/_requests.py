@@ -1,6 +1,6 @@
 """The requests of users: to submit, pause, cancel and fix campaigns. Each is one transaction.
 
-The owner of a campaign is checked here, for all commands. This module must not know of cycles.
+The owner of a campaign is checked here, for all commands.
 """
 
 from __future__ import annotations

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mypy_extensions import mypyc_attr
 
+from batprotocol._util.keywords import expect_options
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
 from batprotocol.errors import InputError, RuleViolation
 from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent, StopCallMeLaterEvent, StopProbeEvent
@@ -17,9 +18,13 @@ from batprotocol.simulator.batsim.submitters import Submitter
 from batprotocol.simulator.copies import copied
 from batprotocol.simulator.machine.machine import SimulatedMachine
 from batprotocol.simulator.machine.queue import EventQueue
+from batprotocol.simulator.options import SimulationOptions
 from batprotocol.workloads import ExternalEventList, Platform, Workload
 from batprotocol.workloads.requests import asks_for_a_part
 from batprotocol.workloads.workload_files import TraceReader, read_traces
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "Simulator",
@@ -60,12 +65,7 @@ class Simulator:
         platform: the hosts and their network.
         workloads: the workloads to submit; they are renamed to w0, w1...
         external_events: lists of external events; they are renamed to ee0, ee1...
-        energy: whether energy is measured. This needs the wattages of all hosts (Batsim's `--energy-host`).
-        rules: the rule set for both sides: "batsim-5.0.0-rc2" refuses what this Batsim refuses.
-        corrected: correct the behaviour of Batsim 5.0.0-rc2 that looks unintended. With rules beyond Batsim's, it is
-            always corrected.
         observer: the observer that gets the rows of the result files.
-        init: the initialization data.
         arguments: the command-line arguments that the decision component gets.
         at_once: whether the decision component gets events as soon as it has replied, as with Batsim before version 3,
             and not only when nothing else happens at the same time.
@@ -73,6 +73,8 @@ class Simulator:
             `corrected`. By default, the file is read as Batsim reads it: relative to the working directory.
         says_nothing: "waiting" if a reply without decisions takes as long as one decision, as in the first versions of
             the text protocol; "leaving" if the server gets a message but no time passes, as in the last ones.
+        options: the options of the simulation: `energy`, `rules` ("batsim-5.0.0-rc2" refuses what this Batsim refuses),
+            `corrected` and `init`, see `SimulationOptions`.
 
     `begin` takes the hello and returns the first message. Then `turn` takes each reply and returns the next message, or
     None at the end. Between any two turns, a simulator can be copied (`copy.copy` and `copy.deepcopy` are equivalent)
@@ -93,12 +95,11 @@ class Simulator:
     """
 
     __slots__ = (
-        "_arguments",
         "_begun",
-        "_event_lists",
-        "_options",
+        "_energy",
+        "_observer",
+        "_setup",
         "_simulation",
-        "_workloads",
         "conversation",
         "error",
         "init",
@@ -111,32 +112,32 @@ class Simulator:
         workloads: Iterable[Workload] = (),
         *,
         external_events: Iterable[ExternalEventList] = (),
-        energy: bool = False,
-        rules: str = DEFAULT_RULE_SET,
-        corrected: bool = False,
         observer: Observer | None = None,
-        init: str = "",
         arguments: Iterable[str] = (),
         at_once: bool = False,
         says_nothing: str = "",
         traces: TraceReader = read_traces,
+        **options: Unpack[SimulationOptions],
     ) -> None:
+        expect_options("Simulator", options, SimulationOptions)
+        energy, rules = options.get("energy", False), options.get("rules", DEFAULT_RULE_SET)
         if energy:
             missing = next((host.name for host in platform.hosts if host.watts is None), None)
             if missing is not None:
                 raise InputError(f"to measure energy, give host {missing} wattages", f"host {missing}")
-        self.init = init
+        self.init = options.get("init", "")
         self.conversation = Conversation(rules, without=_KNOWS_BETTER, asks_for_a_part=asks_for_a_part)
-        self.conversation.begin(init)
-        self._workloads = tuple(workload.named(f"w{number}") for number, workload in enumerate(workloads))
-        self._event_lists = tuple(each.named(f"ee{number}") for number, each in enumerate(external_events))
+        self.conversation.begin(self.init)
         given = tuple(arguments) or ("batprotocol", "simulate")
-        self._arguments = (*given, "--energy-host") if energy and "--energy-host" not in given else given
-        self._options = (
+        self._energy = energy
+        self._observer = observer
+        self._setup = Setup(
             platform,
-            energy,
-            corrected or rules != DEFAULT_RULE_SET,
-            observer,
+            tuple(workload.named(f"w{number}") for number, workload in enumerate(workloads)),
+            tuple(each.named(f"ee{number}") for number, each in enumerate(external_events)),
+            (*given, "--energy-host") if energy and "--energy-host" not in given else given,
+            options.get("corrected", False) or rules != DEFAULT_RULE_SET,
+            self.conversation.rules == DEFAULT_RULE_SET,
             at_once,
             says_nothing,
             traces,
@@ -177,21 +178,9 @@ class Simulator:
         self._note(self.conversation.hello(hello))
         (event,) = hello.events
         assert isinstance(event, EDCHelloEvent)
-        platform, energy, corrected, observer, at_once, says_nothing, traces = self._options
         self._begun = True
-        setup = Setup(
-            platform,
-            self._workloads,
-            self._event_lists,
-            self._arguments,
-            event.requested_simulation_features,
-            corrected,
-            is_batsim=self.conversation.rules == DEFAULT_RULE_SET,
-            at_once=at_once,
-            says_nothing=says_nothing,
-            traces=traces,
-        )
-        self._simulation = assemble(setup, energy=energy, observer=observer)
+        self._setup.features = event.requested_simulation_features
+        self._simulation = assemble(self._setup, energy=self._energy, observer=self._observer)
         message = self.turn_judged(None)
         assert message is not None, "a simulation begins with a message"
         return message

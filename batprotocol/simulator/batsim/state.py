@@ -55,13 +55,15 @@ class Setup:
         workloads: the workloads to submit.
         event_lists: the lists of external events.
         arguments: the command-line arguments that the decision component gets.
-        features: the features that the decision component has requested.
         corrected: whether behaviour of Batsim that looks unintended is corrected.
         is_batsim: whether only the features of that Batsim are supported.
         at_once: whether the decision component gets events as soon as it has replied, as with Batsim before version 3.
         traces: reads the usage trace with this name that the decision component registers, as `read_traces`.
         says_nothing: "", or the way in which the server gets a reply without decisions in the text protocol: "waiting",
             as for a decision, or "leaving", without waiting.
+
+    Attributes:
+        features: the features that the decision component has requested in its hello.
     """
 
     __slots__ = (
@@ -85,7 +87,6 @@ class Setup:
         workloads: Sequence[Workload],
         event_lists: Sequence[ExternalEventList],
         arguments: tuple[str, ...],
-        features: EDCRequestedSimulationFeatures,
         corrected: bool,
         is_batsim: bool,
         at_once: bool = False,
@@ -96,7 +97,7 @@ class Setup:
         self.workloads = workloads
         self.event_lists = event_lists
         self.arguments = arguments
-        self.features = features
+        self.features = EDCRequestedSimulationFeatures()
         self.corrected = corrected
         self.is_batsim = is_batsim
         self.at_once = at_once

@@ -2,12 +2,22 @@
 
 `rows` defines the results to compare, and collects the values that repeat a measurement. `intervals` computes
 confidence intervals: of independent draws, or of windows that follow one another, whose sums make ratios. `tables`
-makes tables of means and differences, with captions. `plots` draws the metrics of runs and of jobs, and the power over
+makes tables of means and differences, with captions. `_plots` draws the metrics of runs and of jobs, and the power over
 time. `pairs` compares two runs job by job, and finds why their jobs part; `schedules` reads them from result files,
 recordings and logs.
 """
 
 from batprotocol._util.deprecation import old_names
+from batprotocol.studies.comparing._drawing import Look
+from batprotocol.studies.comparing._plots import (
+    expect_plots,
+    plot_boxes,
+    plot_ecdf,
+    plot_lines,
+    plot_means,
+    plot_watts,
+    save_plot,
+)
 from batprotocol.studies.comparing.intervals import (
     CONFIDENCE,
     Estimate,
@@ -20,16 +30,6 @@ from batprotocol.studies.comparing.intervals import (
     ratio,
 )
 from batprotocol.studies.comparing.pairs import TOLERANCE, Comparison, JobPair, Parting, compare
-from batprotocol.studies.comparing.plots import (
-    Look,
-    expect_plots,
-    plot_boxes,
-    plot_ecdf,
-    plot_lines,
-    plot_means,
-    plot_watts,
-    save_plot,
-)
 from batprotocol.studies.comparing.rows import PlainRow, ResultRow
 from batprotocol.studies.comparing.schedules import REPORTED_TOLERANCE, Schedule, read_schedule, schedule_in
 from batprotocol.studies.comparing.tables import Cell, Table, table

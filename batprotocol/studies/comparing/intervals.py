@@ -1,4 +1,29 @@
-"""Confidence intervals of means, differences, and ratios of sums over windows."""
+"""Confidence intervals of means, differences, and ratios of sums over windows.
+
+The values are independent draws, one number for each seed, or windows of a log, which follow one another.
+
+Metrics are skewed: most weeks have a short queue, and a few have a long one. So the interval is not that of Student's t
+around the mean, but one that is as far from the mean in each direction as the values allow:
+
+- A mean of values with a lower bound (waiting times from 0, slowdowns from 1) has Student's interval on the scale of
+  log(mean - bound), and a mean of shares on the scale of log(mean / (1 - mean)). So it stays between the bounds.
+- A mean without bounds, such as that of differences, is the mean of the gains minus the mean of the losses. Each has an
+  interval on the logarithmic scale, and the two are joined: G. Y. Zou and A. Donner, "Construction of confidence limits
+  about effect measures: a general approach", Statistics in Medicine 27, 2008. If all differences have one sign, the
+  whole interval has it.
+- Skewed values hide their rare large ones. So the interval is wider by 0.9 * |skewness| / sqrt(n), and less so
+  for differences, the more gains and losses balance: by |gains - losses| / (gains + losses) of that. The same holds for
+  a share and the rest.
+- Values at their bound, such as pairs that do not differ, say nothing about the size of the others. They do not count
+  as degrees of freedom.
+- If fewer than six values differ from their bound (at 95 %), their signs alone may be chance. Then the interval
+  also contains Student's.
+- An end is at most 0.8 times the range of the values off the mean (5 / n of it for fewer than 7), unless it is
+  Student's.
+
+The two constants were fitted to simulations with ten seeds. `tools/coverage.py` measures how often the intervals
+contain the true mean. There are no random numbers: equal values have equal intervals on every machine.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +97,7 @@ def effective_number(values: Sequence[float]) -> float:
     return count / max(more, 1.0)
 
 
-# The distribution of Student's t. It must not know what is compared.
+# The distribution of Student's t.
 
 
 def student(ratio: float, freedom: int) -> float:

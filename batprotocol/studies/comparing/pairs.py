@@ -357,8 +357,7 @@ def _pair_record(pair: JobPair) -> dict[str, Any]:
     return {"job": pair.name, "gain": pair.gain, "one": run(pair.one), "other": run(pair.other)}
 
 
-# Why jobs start at other times, or on other hosts, in two schedules of the same jobs, as far as the schedules show
-# it.
+# Why jobs start at other times, or on other hosts, in two schedules of the same jobs.
 
 
 KINDS: Final[Mapping[str, str]] = {

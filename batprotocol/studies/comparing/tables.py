@@ -1,4 +1,12 @@
-"""Tables of means and of differences to a baseline, with captions that say how far to trust them."""
+"""Tables of means and of differences to a baseline, with captions that say how far to trust them.
+
+Rows and columns are axes of a study. Cells are means over its seeds, with confidence intervals, or paired differences
+to a baseline: the run of the baseline with the same seed, load and so on is subtracted from each run, so that chance
+with an equal effect on both cancels out.
+
+A mean is in bold if it is better than each other mean of its column by more than chance, pair by pair. A difference is
+in bold if it is better than the baseline.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Recordings of a real Slurm, simulated: starts beside starts, and what differs."""
+"""Recordings of a real Slurm, simulated: starts beside starts, and what differs.
+
+A simulation takes from the recording that which it cannot know: run times, phases of loops, times of commands.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Recordings of a real Slurm: their jobs and events, the site that they are of, and when its loops ran."""
+"""Recordings of a real Slurm: their jobs and events, the site that they are of, and when its loops ran.
+
+A recording is checked when it is read.
+"""
 
 from __future__ import annotations
 

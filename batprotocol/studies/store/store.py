@@ -1,4 +1,8 @@
-"""A store: the folder of the runs of studies, with an index that is made again from their files."""
+"""A store: the folder of the runs of studies, with an index that is made again from their files.
+
+Several programs may use one store. The folder of a run appears with all its files at once. If two programs run the
+same run, the second one finds the folder of the first one.
+"""
 
 from __future__ import annotations
 

@@ -11,11 +11,8 @@ from hypothesis.strategies import SearchStrategy
 
 from batprotocol import model
 from batprotocol.conversation import DEFAULT_RULE_SET
-from batprotocol.testing.strategies._common import cycled, makes, mostly
 from batprotocol.testing.strategies._events import direction_of, events_of
-from batprotocol.testing.strategies._numbers import LARGEST, TIMES, float64s
-
-__all__ = ["conversations", "messages"]
+from batprotocol.testing.strategies._values import LARGEST, TIMES, cycled, float64s, makes, mostly
 
 _LIGHT_FROM_BATSIM: tuple[model.Event, ...] = (
     model.JobCompletedEvent(job_id="w0!1", state=model.FinalJobState.COMPLETED_SUCCESSFULLY),
@@ -84,6 +81,6 @@ def conversations(rules: str = DEFAULT_RULE_SET) -> SearchStrategy[list[Any]]:
     Args:
         rules: the rule set that they follow.
     """
-    from batprotocol.testing.conformance import improvising  # the simulator is only imported for it
+    from batprotocol.testing import conformance  # the simulator, which the other strategies do not need
 
-    return improvising.conversations(rules=rules)
+    return conformance.conversations(rules=rules)

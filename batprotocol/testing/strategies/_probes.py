@@ -6,39 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from batprotocol import model
-from batprotocol.testing.strategies._common import makes, vectors
-from batprotocol.testing.strategies._doubles import doubles
-from batprotocol.testing.strategies._enums import enums
-from batprotocol.testing.strategies._hosts import host_sets
-from batprotocol.testing.strategies._numbers import float64s
-from batprotocol.testing.strategies._texts import names
-
-__all__ = [
-    "aggregated_probe_data",
-    "arithmetic_means",
-    "exponential_moving_averages",
-    "host_resources",
-    "link_resources",
-    "no_filterings",
-    "no_probe_data_accumulations",
-    "no_resets",
-    "no_resources_aggregations",
-    "no_temporal_aggregations",
-    "probe_accumulation_resets",
-    "probe_data",
-    "probe_data_accumulation_strategies",
-    "probe_data_accumulations",
-    "probe_emission_filtering_policies",
-    "quantile_functions",
-    "reset_modes",
-    "resources",
-    "resources_aggregation_functions",
-    "sliding_window_operations",
-    "sums",
-    "temporal_aggregation_functions",
-    "threshold_filtering_functions",
-    "vectorial_probe_data",
-]
+from batprotocol.testing.strategies._platform import host_sets
+from batprotocol.testing.strategies._values import doubles, enums, float64s, makes, names, vectors
 
 
 @makes(model.HostResources)

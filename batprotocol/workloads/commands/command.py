@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from batprotocol.cli.families import Family
+from batprotocol.cli.options import argument, option, options_of, shared
 from batprotocol.cli.parameters import Duration, file_or_print
 
 __all__ = ["workload"]
@@ -223,28 +225,45 @@ def failures(**options: Any) -> None:
     write_failures(**options)
 
 
+@dataclass(frozen=True, kw_only=True)
+class WindowOptions:
+    """The options of `batproto workload windows`."""
+
+    table: str | None = argument(metavar="[TABLE]", required=False, type=_PATH)
+    hosts: str | None = option("--hosts", metavar="HOSTS", help="The numbers of the hosts, such as 0-7,12.")
+    every: float | None = option(
+        "--every", metavar="DURATION", type=_DURATION, help="The time from one begin to the next."
+    )
+    at: float = option(
+        "--at", metavar="DURATION", type=_DURATION, default=0.0, help="The begin of the first window.  [default: 0]"
+    )
+    duration: float | None = option("--for", metavar="DURATION", type=_DURATION, help="How long each window lasts.")
+    until: float | None = option(
+        "--until", metavar="DURATION", type=_DURATION, help="No window begins later than this."
+    )
+    announced: float | None = option(
+        "--announced",
+        metavar="DURATION",
+        type=_DURATION,
+        help="How long before its begin a window is announced. By default, all are announced at time 0.",
+    )
+    name: str = option("--name", metavar="NAME", default="", help="The name of the windows.")
+    users: str = option("--users", metavar="NAMES", default="", help="The users whose jobs may run in the windows.")
+    accounts: str = option(
+        "--accounts", metavar="NAMES", default="", help="The accounts whose jobs may run in the windows."
+    )
+    maintenance: bool = option(
+        "--maintenance", is_flag=True, help="The windows are planned maintenance: the flag MAINT."
+    )
+    skip_bad: bool = option(
+        "--skip-bad", is_flag=True, help="Count the rows of TABLE that cannot be read, and leave them out."
+    )
+    output: str | None = shared(_written)
+
+
 @workload.command("windows")
-@click.argument("table", metavar="[TABLE]", required=False, type=_PATH)
-@click.option("--hosts", metavar="HOSTS", help="The numbers of the hosts, such as 0-7,12.")
-@click.option("--every", metavar="DURATION", type=_DURATION, help="The time from one begin to the next.")
-@click.option(
-    "--at", metavar="DURATION", type=_DURATION, default=0.0, help="The begin of the first window.  [default: 0]"
-)
-@click.option("--for", "duration", metavar="DURATION", type=_DURATION, help="How long each window lasts.")
-@click.option("--until", metavar="DURATION", type=_DURATION, help="No window begins later than this.")
-@click.option(
-    "--announced",
-    metavar="DURATION",
-    type=_DURATION,
-    help="How long before its begin a window is announced. By default, all are announced at time 0.",
-)
-@click.option("--name", metavar="NAME", default="", help="The name of the windows.")
-@click.option("--users", metavar="NAMES", default="", help="The users whose jobs may run in the windows.")
-@click.option("--accounts", metavar="NAMES", default="", help="The accounts whose jobs may run in the windows.")
-@click.option("--maintenance", is_flag=True, help="The windows are planned maintenance: the flag MAINT.")
-@click.option("--skip-bad", is_flag=True, help="Count the rows of TABLE that cannot be read, and leave them out.")
-@_written
-def windows(**options: Any) -> None:
+@options_of(WindowOptions)
+def windows(options: WindowOptions) -> None:
     """Write windows that are known in advance, maintenance and reservations, as external events.
 
     The windows are repeated, or they come from a TABLE in CSV with the columns hosts, begin, end, and perhaps name,
@@ -258,7 +277,7 @@ def windows(**options: Any) -> None:
     """
     from batprotocol.workloads.commands.events import write_windows
 
-    write_windows(**options)
+    write_windows(options)
 
 
 @workload.command("outages")

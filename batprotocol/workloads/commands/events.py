@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from batprotocol._util.files import whole
 from batprotocol._util.tables import LeftOut
@@ -26,6 +26,9 @@ from batprotocol.workloads.host_events import (
     read_windows,
     repeated_windows,
 )
+
+if TYPE_CHECKING:
+    from batprotocol.workloads.commands.command import WindowOptions
 
 __all__ = [
     "machine_of",
@@ -187,48 +190,35 @@ def _moment(text: str, zone: str | None) -> float:
 # `batproto workload windows`: maintenance and reservations, repeated or from a table.
 
 
-def write_windows(
-    table: str | None,
-    *,
-    hosts: str | None,
-    every: float | None,
-    at: float,
-    duration: float | None,
-    until: float | None,
-    announced: float | None,
-    name: str,
-    users: str,
-    accounts: str,
-    maintenance: bool,
-    skip_bad: bool,
-    output: str | None,
-) -> None:
-    """Write windows, those of a table or repeated ones. `read_windows` and `repeated_windows` have the arguments."""
-    if table is not None:
-        if any(each is not None for each in (hosts, every, duration, until)):
+def write_windows(options: WindowOptions) -> None:
+    """Write windows, those of a table or repeated ones."""
+    if options.table is not None:
+        if any(each is not None for each in (options.hosts, options.every, options.duration, options.until)):
             raise InputError("a TABLE has all windows: leave out --hosts, --every, --for and --until")
         left_out = LeftOut()
-        planned = read_windows(table, announced=announced, left_out=left_out if skip_bad else None)
-        report_left_out(Output(), table, left_out, "window")
-    elif hosts is None or every is None or duration is None or until is None:
+        planned = read_windows(
+            options.table, announced=options.announced, left_out=left_out if options.skip_bad else None
+        )
+        report_left_out(Output(), options.table, left_out, "window")
+    elif options.hosts is None or options.every is None or options.duration is None or options.until is None:
         raise InputError("expected a TABLE, or --hosts, --every, --for and --until: name the windows")
     else:
         try:
             windows = repeated_windows(
-                hosts,
-                every=every,
-                at=at,
-                duration=duration,
-                until=until,
-                name=name,
-                users=_names(users),
-                accounts=_names(accounts),
-                maintenance=maintenance,
+                options.hosts,
+                every=options.every,
+                at=options.at,
+                duration=options.duration,
+                until=options.until,
+                name=options.name,
+                users=_names(options.users),
+                accounts=_names(options.accounts),
+                maintenance=options.maintenance,
             )
         except InputError as error:
             raise InputError(error.reason, f"--{'for' if error.path == 'duration' else error.path}") from None
-        planned = planned_windows(windows, announced=announced)
-    write_events(planned, output)
+        planned = planned_windows(windows, announced=options.announced)
+    write_events(planned, options.output)
 
 
 def _names(text: str) -> list[str]:

@@ -113,3 +113,33 @@ def test_media_that_are_missing_leave_the_output_empty(server: OarServer, cluste
     cluster.submit(requests_of("echo x; echo y >&2; exit 1"))
     found = ends(cluster)[1]
     assert (found.exit_code, found.output, found.errors) == (256, "", "")
+
+
+@pytest.mark.parametrize(("fault", "page"), [("html", True), ("half", False)])
+def test_a_page_for_people_is_named(server: OarServer, cluster: OarCluster, fault: str, page: bool) -> None:
+    server.faults.append(("GET resources/full", fault))
+    with pytest.raises(ClusterError) as caught:
+        cluster.look()
+    assert ("is answered with a page for people: " in caught.value.reason) == page
+
+
+@pytest.mark.parametrize(
+    ("later", "lost"), [(0.0, False), (0.5, False), (99.5, False), (100.0, False), (100.5, True), (-0.5, True)]
+)
+def test_how_long_a_submission_is_looked_for(
+    server: OarServer, cluster: OarCluster, monkeypatch: pytest.MonkeyPatch, later: float, lost: bool
+) -> None:
+    """If the clock was set back, nobody knows for how long it was."""
+    now = 1_000_000.0
+    monkeypatch.setattr(oar.time, "time", lambda: now)
+    monkeypatch.setattr(OarCluster, "_patience", 100.0)
+    server.faults.append(("POST jobs$", "500"))
+    with pytest.raises(ClusterError):
+        cluster.submit(requests_of("true"))
+    now += later
+    assert why(jobs_of(cluster)[1]) == (["EXTERMINATE"] if lost else [])
+
+
+def test_the_patience_of_a_cluster(tmp_path: Path, server: OarServer) -> None:
+    path = described(tmp_path / "slow.toml", url=server.url, user="alice", timeout=7.0)
+    assert OarCluster("luke", path, "m")._patience == oar.LOST_SECONDS + 7.0
