@@ -45,11 +45,10 @@ from batprotocol.model import (
     TurnOnOffHostsEvent,
 )
 from batprotocol.simulator import Simulator
-from batprotocol.testing.conformance.cases import Case, cases
+from batprotocol.testing.conformance._cases import Case, cases
 from batprotocol.workloads.requests import asks_for_a_part
 
 __all__ = ["conversations"]
-from batprotocol.testing.conformance._cases import Case, cases
 
 _RESTLESS_TURNS: Final = 40
 """After so many turns, it only does what leads to the end."""
