@@ -43,6 +43,9 @@ PACKAGES = {
     "gym": ("batprotocol/gym", "tests/gym"),
     "nodes": ("batprotocol/fast/runtime", "tests/fast"),
     "policies": ("batprotocol/policies", "tests/policies"),
+    "slurm-policy": ("batprotocol/policies/slurm", "tests/slurm"),
+    "slurm": ("batprotocol/sites/slurm", "tests/slurm"),
+    "logs": ("batprotocol/sites/logs", "tests/history"),
     "results": ("batprotocol/results", "tests/simulator"),
     "schemas": ("batprotocol/schemas", "tests/schemas"),
     "studies": ("batprotocol/studies", "tests/studies"),
@@ -89,7 +92,11 @@ class Outcome(NamedTuple):
 def modules_of(package: str) -> list[Path]:
     """The modules of a package, in order."""
     path = ROOT / PACKAGES[package][0]
-    return sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+    if not path.is_dir():
+        return [path.with_suffix(".py")]
+    others = [ROOT / folder for each, (folder, _) in PACKAGES.items() if each != package and (ROOT / folder) != path]
+    inner = [folder for folder in others if folder.is_relative_to(path)]
+    return sorted(each for each in path.rglob("*.py") if not any(map(each.is_relative_to, inner)))
 
 
 def unread_spans(source: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:

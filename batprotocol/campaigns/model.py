@@ -51,7 +51,6 @@ __all__ = [
     "CampaignType",
     "ClusterProperties",
     "ControllerSettings",
-    "ControllerState",
     "Decisions",
     "Durations",
     "EventChange",
@@ -76,6 +75,7 @@ __all__ = [
     "Launch",
     "Level",
     "Observation",
+    "PiControllerState",
     "Policy",
     "Regulator",
     "RemoteEvent",
@@ -201,7 +201,7 @@ class Tap(GridValue, frozen=True, kw_only=True):
     close_date: float | None = None
 
 
-class ControllerState(GridValue, frozen=True, kw_only=True):
+class PiControllerState(GridValue, frozen=True, kw_only=True):
     """The state of the controller of a campaign on a cluster.
 
     Args:
@@ -388,7 +388,7 @@ class Decisions(GridValue, frozen=True, kw_only=True):
     orders: tuple[JobOrder, ...] = ()
     submissions: tuple[TaskSubmission, ...] = ()
     taps: tuple[Tap, ...] = ()
-    controllers: tuple[ControllerState, ...] = ()
+    controllers: tuple[PiControllerState, ...] = ()
     wipes: tuple[Wipe, ...] = ()
     ended: tuple[int, ...] = ()
 
@@ -473,7 +473,7 @@ class GridState(GridValue, frozen=True, kw_only=True):
     priorities: tuple[UserPriority, ...] = ()
     forecasts: tuple[Forecast, ...] = ()
     taps: tuple[Tap, ...] = ()
-    controllers: tuple[ControllerState, ...] = ()
+    controllers: tuple[PiControllerState, ...] = ()
 
 
 # The settings of the grid: the numbers and names that the entities use. The defaults are CiGri's.
@@ -568,6 +568,7 @@ __getattr__ = old_names(
     __name__,
     {
         "Cluster": "GridCluster",
+        "ControllerState": "PiControllerState",
         "Event": "GridEvent",
         "Grid": "GridState",
         "Job": "GridJob",

@@ -92,6 +92,10 @@ class Allocation:
         return hosts
 
 
+Place = Allocation
+"""The name that `batprotocol.policies.places` had for it."""
+
+
 class First(Allocation):
     """The first hosts that are free."""
 

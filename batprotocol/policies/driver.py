@@ -3,7 +3,8 @@
 There are three drivers: of whole hosts, of a site, and of a log. The first two have a plan each. The plan of whole
 hosts counts free hosts: one availability profile suffices for all of them, and a user can write a `Backfilling`. The
 plan of a site has the amounts of each host, and an entry of the queue for each partition of a job. Both share this
-module, the jobs, the orders, and what is known of availability.
+module, the jobs, the orders, and what is known of availability. Slurm's controller has its own literal loops: it shares
+`Replies` and the reports of keys without effect.
 """
 
 from __future__ import annotations
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("batprotocol.policies")
 
-_NEARLY: Final = 1e-6
-"""A call has come if its time is less than this away, in seconds: times are rounded, also those of Batsim."""
 LATEST: Final = 2.0**50
 """Policies ask for no call after this many seconds."""
 
@@ -106,11 +105,15 @@ class Replies:
 
     Args:
         scheduler: the scheduler.
-        switching: which hosts sleep, and in which power states.
+        switching: which hosts sleep, and in which power states; None: none do.
+        name: the begin of the ids of calls.
+        nearly: a call has come if its time is less than this away, in seconds: times are rounded, also those of Batsim.
     """
 
-    def __init__(self, scheduler: Scheduler, switching: Switching) -> None:
-        self._scheduler, self._switching = scheduler, switching
+    def __init__(
+        self, scheduler: Scheduler, switching: Switching | None, *, name: str = "policy", nearly: float = 1e-6
+    ) -> None:
+        self._scheduler, self._switching, self._name, self._nearly = scheduler, switching, name, nearly
         self._call, self._calls = math.inf, 0
 
     def execute(self, job_id: str, hosts: Iterable[int], mapping: list[int] | None = None) -> str | None:
@@ -144,6 +147,7 @@ class Replies:
         reply.add_register_job(job_id, job)
 
     def switch(self, hosts: Iterable[int], on: bool) -> None:
+        assert self._switching is not None, "no host sleeps"
         self._switching.switch(hosts, on, self._scheduler.reply)
 
     def change_pstate(self, pstate: int, hosts: list[int]) -> None:
@@ -157,11 +161,11 @@ class Replies:
             self._call = time
             self._calls += 1
             once = OneShot(math.ceil(time * 1000), TimeUnit.Millisecond)
-            self._scheduler.reply.add_call_me_later(f"policy-{self._calls}", once)
+            self._scheduler.reply.add_call_me_later(f"{self._name}-{self._calls}", once)
 
     def has_called(self, now: float) -> bool:
         """Whether the call that was asked for has come; then, another one can be asked for."""
-        if self._call > now + _NEARLY:
+        if self._call > now + self._nearly:
             return False
         self._call = math.inf
         return True

@@ -23,7 +23,7 @@ _MOST_EXACT: Final = 512
 _SLACK: Final = 1e-9
 """The tolerance of a bound: as formulas are rounded, a key can lie a little before it."""
 
-Entry = tuple[Any, int, WaitingJob]
+RankedJob = tuple[Any, int, WaitingJob]
 """The key, the number, by which no two are equal, and the job."""
 
 
@@ -65,12 +65,12 @@ class _Cell:
     __slots__ = ("alike", "briefest", "entries", "smallest")
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[RankedJob] = []
         self.alike = Alike(2**63, 0, math.inf)
         self.briefest = math.inf  # no job is expected to run for less
         self.smallest = 2**63  # and none asks for fewer hosts
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: RankedJob) -> None:
         job, (smallest, largest, shortest) = entry[2], self.alike
         if job.size < smallest or job.size > largest or job.walltime < shortest:
             self.alike = Alike(min(job.size, smallest), max(job.size, largest), min(job.walltime, shortest))
@@ -79,7 +79,7 @@ class _Cell:
             self.briefest = job.expected
         insort(self.entries, entry)
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: RankedJob) -> None:
         del self.entries[bisect_left(self.entries, entry)]
 
 
@@ -93,7 +93,7 @@ class _Cells:
     def __iter__(self) -> Iterator[_Cell]:
         return iter(self._cells.values())
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: RankedJob) -> None:
         shape = self._shape(entry[2])
         cell = self._cells.get(shape)
         if cell is None:
@@ -104,7 +104,7 @@ class _Cells:
             cell = self._cells[shape] = _Cell()
         cell.add(entry)
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: RankedJob) -> None:
         shape = self._shape(entry[2])
         cell = self._cells[shape]
         cell.remove(entry)
@@ -137,8 +137,8 @@ class Ranking:
     def __init__(self, order: Order, state: State) -> None:
         self.order = order
         self._state = state
-        self._jobs: dict[int, Entry] = {}
-        self._sorted: SortedList[Entry] | None = None if order.changes else SortedList()
+        self._jobs: dict[int, RankedJob] = {}
+        self._sorted: SortedList[RankedJob] | None = None if order.changes else SortedList()
         self._cells: _Cells | None = None  # made when they are needed
 
     def __len__(self) -> int:
@@ -198,7 +198,7 @@ class Ranking:
         best = self._best_changing(cells, gap) if self._sorted is None else _best_lasting(cells, gap)
         return None if best is None else best[2]
 
-    def _best_changing(self, cells: list[_Cell], gap: Gap | None) -> Entry | None:
+    def _best_changing(self, cells: list[_Cell], gap: Gap | None) -> RankedJob | None:
         """The first of the jobs with the least bounds. The other jobs cannot come before it."""
         order, state = self.order, self._state
         bounded = []
@@ -208,7 +208,7 @@ class Ranking:
                 return self._best_of_all(cells, gap)
             bounded.append((_before(bound), cell))
         bounded.sort(key=_bound_of)
-        best: Entry | None = None
+        best: RankedJob | None = None
         for bound, cell in bounded:
             if best is not None and bound > best[0]:
                 break
@@ -221,7 +221,7 @@ class Ranking:
                         best = entry
         return best
 
-    def _best_of_all(self, cells: list[_Cell], gap: Gap | None) -> Entry | None:
+    def _best_of_all(self, cells: list[_Cell], gap: Gap | None) -> RankedJob | None:
         key, state = self.order.key, self._state
         jobs = (entry[2] for cell in cells for entry in cell.entries)
         return min(
@@ -230,8 +230,8 @@ class Ranking:
         )
 
 
-def _best_lasting(cells: list[_Cell], gap: Gap | None) -> Entry | None:
-    best: Entry | None = None
+def _best_lasting(cells: list[_Cell], gap: Gap | None) -> RankedJob | None:
+    best: RankedJob | None = None
     for cell in cells:
         for entry in cell.entries:
             if best is not None and entry > best:

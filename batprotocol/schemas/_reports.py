@@ -16,7 +16,7 @@ from urllib.parse import quote
 from batprotocol.schemas._differences import Difference, Effect, Verdict, worst_of
 from batprotocol.schemas._sources import Line
 
-__all__ = ["REPORTS", "Finding", "Judged", "judged"]
+__all__ = ["REPORTS", "Judged", "JudgedDifference", "judged"]
 
 _SARIF: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -42,7 +42,7 @@ _KINDS: Final = {
 """The kinds of differences, each with a sentence."""
 
 
-class Finding(NamedTuple):
+class JudgedDifference(NamedTuple):
     """A difference that was judged.
 
     Attributes:
@@ -92,7 +92,7 @@ class Judged(NamedTuple):
     old: str
     new: str
     allowed: Verdict
-    findings: list[Finding]
+    findings: list[JudgedDifference]
 
     @property
     def worst(self) -> Verdict:
@@ -125,7 +125,7 @@ def judged(
     for each in found:
         verdict = worst_of(each, readers, encodings)
         effects = _effects(each, readers, encodings)
-        findings.append(Finding(each, verdict, verdict > allowed, _line_of(each, places), effects))
+        findings.append(JudgedDifference(each, verdict, verdict > allowed, _line_of(each, places), effects))
     findings.sort(key=lambda each: each.line or ("", 0))
     return Judged(old, new, allowed, findings)
 
@@ -204,7 +204,7 @@ def _rule(kind: str) -> str:
     return f"schema/{kind.replace(' ', '-')}"
 
 
-def _result(result: Judged, finding: Finding, kinds: list[str]) -> dict[str, Any]:
+def _result(result: Judged, finding: JudgedDifference, kinds: list[str]) -> dict[str, Any]:
     kind = finding.difference.kind
     level = "note" if not finding.is_worse else "error" if finding.verdict >= Verdict.REFUSED else "warning"
     physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.line.file if finding.line else result.new)}}

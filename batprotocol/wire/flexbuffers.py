@@ -36,10 +36,10 @@ def read(data: bytes, path: list[str], start: int, deepest: int = MAX_DEPTH) -> 
     Raises:
         DecodeError: it is no FlexBuffer, or it holds what JSON does not have: a blob, or a key twice.
     """
-    return _Reader(data, list(path), start).message(deepest)
+    return _FlexReader(data, list(path), start).message(deepest)
 
 
-class _Reader:
+class _FlexReader:
     """One reading: `left` is the number of values and bytes of strings that may still be read."""
 
     def __init__(self, data: bytes, path: list[str], start: int) -> None:
@@ -168,7 +168,7 @@ def write(value: Any, path: list[str], deepest: int = MAX_DEPTH) -> bytes:
     Raises:
         EncodeError: it is something else, or nests too deep, or a number has more than 64 bits.
     """
-    writer = _Writer()
+    writer = _FlexWriter()
     packed, number, code = writer.value(value, list(path), deepest)
     writer.align()
     writer.element(number, code)
@@ -179,7 +179,7 @@ _WIDTH: Final = 8
 """The bytes of each element that is written, which hold any number and offset."""
 
 
-class _Writer:
+class _FlexWriter:
     """Writes the parts of a FlexBuffer one after the other, the parts of a value before it."""
 
     def __init__(self) -> None:

@@ -168,11 +168,11 @@ def turned(given: Record) -> Record:
     """A tap after each of several turns."""
     settings = _tap_settings(given)
     turns: dict[str, Callable[[Tap], Tap]] = {
-        "increase": lambda tap: regulation.increase(tap, settings),
-        "decrease": lambda tap: regulation.decrease(tap, NOW, settings),
-        "close": lambda tap: regulation.close(tap, NOW),
-        "open": regulation.open_,
-        "reset": lambda tap: regulation.reset(tap, settings),
+        "increase": lambda tap: regulation.increase_tap(tap, settings),
+        "decrease": lambda tap: regulation.decrease_tap(tap, NOW, settings),
+        "close": lambda tap: regulation.close_tap(tap, NOW),
+        "open": regulation.open_tap,
+        "reset": lambda tap: regulation.reset_tap(tap, settings),
     }
     tap = Tap(campaign=1, cluster="a", rate=settings.rate)
     states = [tap]
@@ -185,8 +185,8 @@ def tap_rate(given: Record) -> Record:
     """A rate, turned up and down."""
     tap, settings = Tap(campaign=1, cluster="a", rate=given["rate"]), TapSettings()
     return {
-        "after_increase": regulation.increase(tap, settings).rate,
-        "after_decrease": regulation.decrease(tap, NOW, settings).rate,
+        "after_increase": regulation.increase_tap(tap, settings).rate,
+        "after_decrease": regulation.decrease_tap(tap, NOW, settings).rate,
     }
 
 
@@ -204,7 +204,7 @@ def _tap(given: Record, number: int = 1) -> Tap:
 
 def decrease_after_close(given: Record) -> Record:
     """A closed tap, turned down."""
-    tap = regulation.decrease(_tap(given), NOW, TapSettings())
+    tap = regulation.decrease_tap(_tap(given), NOW, TapSettings())
     return {"state": str(tap.state), "rate": tap.rate}
 
 
@@ -228,7 +228,7 @@ def next_jobs(given: Record) -> list[list[str]]:
     own |= {_number(each["campaign"]): _tap(each, _number(each["campaign"])) for each in given.get("taps", ())}
     banned = {_number(name) for name in given.get("blacklist", ())}
     lengths = [regulation.QueuedRun(_number(run[0][0]), len(run)) for run in runs]
-    served = regulation.serve(lengths, own, banned, NOW, TapSettings())
+    served = regulation.served_run(lengths, own, banned, NOW, TapSettings())
     if served is None:
         return []
     first = next(run for run in runs if _number(run[0][0]) == served.campaign)

@@ -13,7 +13,6 @@ from batprotocol.campaigns.model import (
     CampaignProgress,
     CampaignState,
     CampaignStatus,
-    ControllerState,
     Decisions,
     Durations,
     EventState,
@@ -29,6 +28,7 @@ from batprotocol.campaigns.model import (
     GridUpdate,
     KillReason,
     Observation,
+    PiControllerState,
     Tap,
     TaskState,
     ThroughputWindow,
@@ -48,7 +48,7 @@ class MemoryGrid:
         self.gridstatus: dict[str, GridStatus] = {}
         self.forecasts: dict[tuple[int, str | None], Forecast] = {}
         self.taps: dict[tuple[int, str], Tap] = {}
-        self.controllers: dict[tuple[int, str], ControllerState] = {}
+        self.controllers: dict[tuple[int, str], PiControllerState] = {}
         self.affinities: dict[tuple[int, str], int] = {}
         self.endings: dict[int, list[TaskState]] = {}
         self.decisions = Decisions()

@@ -21,7 +21,6 @@ from batprotocol.campaigns.model import (
     CampaignStatus,
     ClusterProperties,
     ControllerSettings,
-    ControllerState,
     Durations,
     Forecast,
     GridCluster,
@@ -35,6 +34,7 @@ from batprotocol.campaigns.model import (
     JobOrder,
     KillReason,
     Observation,
+    PiControllerState,
     RemoteEvent,
     RemoteJob,
     Tap,
@@ -179,31 +179,31 @@ def test_a_rate_stays_between_the_first_and_the_greatest(turns: list[str]) -> No
     settings, tap = TapSettings(grace=0.0), Tap(campaign=1, cluster="a")
     for now, turn in enumerate(turns):
         if turn == "increase":
-            tap = regulation.increase(tap, settings)
+            tap = regulation.increase_tap(tap, settings)
         elif turn == "decrease":
-            tap = regulation.decrease(tap, now, settings)
+            tap = regulation.decrease_tap(tap, now, settings)
         else:
-            tap = regulation.close(tap, now) if turn == "close" else regulation.open_(tap)
+            tap = regulation.close_tap(tap, now) if turn == "close" else regulation.open_tap(tap)
         assert settings.rate <= tap.rate <= settings.maximum
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=50))
 def test_a_controller_stays_within_its_bounds(waiting: list[int]) -> None:
     settings = ControllerSettings()
-    state = ControllerState(campaign=1, cluster="a")
+    state = PiControllerState(campaign=1, cluster="a")
     for each in waiting:
-        state = regulation.step(state, each, settings)
+        state = regulation.controller_step(state, each, settings)
         assert 0 <= state.submitted <= settings.maximum
 
 
 def test_a_controller_does_not_make_up_for_a_long_silence() -> None:
     """A thousand cycles in which a thousand jobs wait do not keep it from submitting when they are gone."""
     settings = ControllerSettings()
-    state = ControllerState(campaign=1, cluster="a")
+    state = PiControllerState(campaign=1, cluster="a")
     for _ in range(1000):
-        state = regulation.step(state, 1000, settings)
+        state = regulation.controller_step(state, 1000, settings)
     for _ in range(10):
-        state = regulation.step(state, 0, settings)
+        state = regulation.controller_step(state, 0, settings)
     assert state.submitted > 5
 
 

@@ -134,6 +134,7 @@ def test_what_is_alike_is_an_array(slurm: PaperSlurm, tmp_path: Path) -> None:
     assert (first.cores, first.memory, first.whole_nodes) == (2, "2G", False)
     assert first.directory == str(tmp_path / "jobs" / "m")
     assert "resources=1 whole=\n" in first.script
+    assert 'exec timeout -k 5 "$seconds"' in first.script
     assert noted(tmp_path, "b1") == ["submitted 7"]
     assert noted(tmp_path, "b10") == ["submitted 10"]
 

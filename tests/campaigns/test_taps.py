@@ -38,14 +38,14 @@ def tap(rate: int = 3, closed: float | None = None) -> Tap:
     ],
 )
 def test_rates_as_they_are_turned(rate: int, up: int, down: int) -> None:
-    assert regulation.increase(tap(rate), SETTINGS).rate == up
-    assert regulation.decrease(tap(rate), 0.0, SETTINGS).rate == down
+    assert regulation.increase_tap(tap(rate), SETTINGS).rate == up
+    assert regulation.decrease_tap(tap(rate), 0.0, SETTINGS).rate == down
 
 
 @given(st.integers(0, 200), st.integers(1, 20), st.integers(20, 150), st.floats(1.0, 4.0))
 def test_a_rate_stays_within_its_bounds(rate: int, first: int, maximum: int, factor: float) -> None:
     settings = TapSettings(rate=first, factor=factor, maximum=maximum)
-    up, down = regulation.increase(tap(rate), settings), regulation.decrease(tap(rate), 0.0, settings)
+    up, down = regulation.increase_tap(tap(rate), settings), regulation.decrease_tap(tap(rate), 0.0, settings)
     assert rate <= up.rate <= max(rate, maximum)
     assert min(rate, first) <= down.rate <= rate
     assert msgspec.structs.replace(up, rate=rate) == msgspec.structs.replace(down, rate=rate) == tap(rate)
@@ -54,19 +54,19 @@ def test_a_rate_stays_within_its_bounds(rate: int, first: int, maximum: int, fac
 @pytest.mark.parametrize(("now", "grace"), [(10.0, True), (69.9, True), (70.0, False), (70.1, False)])
 def test_the_time_of_grace(now: float, grace: bool) -> None:
     closed = tap(20, closed=10.0)
-    assert regulation.in_grace(closed, now, SETTINGS) is grace
-    assert regulation.decrease(closed, now, SETTINGS).rate == (20 if grace else 13)
-    assert not regulation.in_grace(tap(20), now, SETTINGS)
+    assert regulation.tap_in_grace(closed, now, SETTINGS) is grace
+    assert regulation.decrease_tap(closed, now, SETTINGS).rate == (20 if grace else 13)
+    assert not regulation.tap_in_grace(tap(20), now, SETTINGS)
 
 
 def test_what_is_closed_keeps_its_date() -> None:
-    once = regulation.close(tap(7), 5.0)
+    once = regulation.close_tap(tap(7), 5.0)
     assert once == tap(7, closed=5.0)
-    assert regulation.close(once, 9.0) == once
-    opened = regulation.open_(once)
+    assert regulation.close_tap(once, 9.0) == once
+    opened = regulation.open_tap(once)
     assert (opened.state, opened.rate, opened.close_date) == (TapState.OPEN, 7, 5.0)
-    assert regulation.close(opened, 9.0).close_date == 9.0
-    again = regulation.reset(once, SETTINGS)
+    assert regulation.close_tap(opened, 9.0).close_date == 9.0
+    again = regulation.reset_tap(once, SETTINGS)
     assert again == tap(3, closed=5.0)
 
 
@@ -77,9 +77,9 @@ def test_what_is_closed_keeps_its_date() -> None:
         (tap(9), True, 100.0, tap(9, closed=100.0)),
         (tap(9, closed=99.0), True, 100.0, tap(9, closed=99.0)),
         (tap(9, closed=40.0), True, 100.0, tap(6, closed=40.0)),
-        (tap(9, closed=99.0), False, 100.0, regulation.open_(tap(9, closed=99.0))),
-        (tap(9, closed=40.0), False, 100.0, regulation.open_(tap(6, closed=40.0))),
-        (regulation.open_(tap(9, closed=40.0)), False, 100.0, regulation.open_(tap(9, closed=40.0))),
+        (tap(9, closed=99.0), False, 100.0, regulation.open_tap(tap(9, closed=99.0))),
+        (tap(9, closed=40.0), False, 100.0, regulation.open_tap(tap(6, closed=40.0))),
+        (regulation.open_tap(tap(9, closed=40.0)), False, 100.0, regulation.open_tap(tap(9, closed=40.0))),
     ],
 )
 def test_a_turn_before_jobs_are_submitted(before: Tap, waiting: bool, now: float, after: Tap) -> None:
@@ -102,4 +102,4 @@ def test_a_turn_before_jobs_are_submitted(before: Tap, waiting: bool, now: float
     ],
 )
 def test_a_rate_grows_where_it_was_nearly_used(before: Tap, submitted: int, rate: int) -> None:
-    assert regulation.after(before, submitted, SETTINGS).rate == rate
+    assert regulation.tap_after(before, submitted, SETTINGS).rate == rate

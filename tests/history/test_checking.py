@@ -19,12 +19,10 @@ from batprotocol.model import DelayProfile, parse_hosts
 from batprotocol.policies import PolicyNameError, named
 from batprotocol.simulator import StaticJob, Workload, described_platform, read_external_events, simulate
 from batprotocol.sites.logs import Attempt, JobState, LeftOut, LoggedJob
-from batprotocol.sites.logs.asking import Unit
 from batprotocol.sites.logs.checking import EQUAL, check_copy, numbers_of_log
-from batprotocol.sites.logs.commands.copies import explanations, simulated_copy
-from batprotocol.sites.logs.host_events import events_of
-from batprotocol.sites.logs.windows import HostWindow, windows_of
-from batprotocol.sites.logs.workloads import logged_workload
+from batprotocol.sites.logs.commands.imports import explanations, simulated_copy
+from batprotocol.sites.logs.windows import HostWindow, events_of, windows_of
+from batprotocol.sites.logs.workloads import Unit, logged_workload
 from batprotocol.workloads.host_events import HostEvent, HostStates, Window, read_host_event
 
 WITHOUT_ENGINE = True

@@ -17,10 +17,8 @@ from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
 from batprotocol.sites.logs import Attempt, JobState, LeftOut, LoggedJob
-from batprotocol.sites.logs.columns import read_by, read_mapping
-from batprotocol.sites.logs.columns.mapping import mapping_of
-from batprotocol.sites.logs.columns.ready import READY, ready_mapping
-from batprotocol.sites.logs.opening import read_log
+from batprotocol.sites.logs.columns import READY, mapping_of, read_by, read_mapping, ready_mapping
+from batprotocol.sites.logs.formats import read_log
 
 WITHOUT_ENGINE = True
 

@@ -19,8 +19,7 @@ from support import SHARED
 from batprotocol.cli.main import batproto
 from batprotocol.model import parse_hosts
 from batprotocol.simulator import described_platform, read_platform, read_workload
-from batprotocol.sites.logs.formats import FORMATS
-from batprotocol.sites.logs.opening import read_log
+from batprotocol.sites.logs.formats import FORMATS, read_log
 from batprotocol.workloads.requests import expanded_names
 
 WITHOUT_ENGINE = True

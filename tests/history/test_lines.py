@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
 from batprotocol.sites.logs import LeftOut
-from batprotocol.sites.logs.lines import LONGEST, Source, opened
+from batprotocol.sites.logs.sources import LONGEST, Source, opened
 
 WITHOUT_ENGINE = True
 

@@ -14,7 +14,7 @@ from sacct_lines import read, reasons
 
 from batprotocol.errors import InputError
 from batprotocol.sites.logs import JobState
-from batprotocol.sites.logs.opening import format_of
+from batprotocol.sites.logs.formats import format_of
 
 WITHOUT_ENGINE = True
 

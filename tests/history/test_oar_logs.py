@@ -18,7 +18,7 @@ from support import SHARED
 
 from batprotocol.errors import InputError
 from batprotocol.sites.logs import JobState
-from batprotocol.sites.logs.opening import format_of
+from batprotocol.sites.logs.formats import format_of
 
 WITHOUT_ENGINE = True
 

@@ -13,9 +13,8 @@ from logged import logged_job, logs
 
 from batprotocol.errors import InputError
 from batprotocol.sites.logs import LeftOut, LoggedJob
-from batprotocol.sites.logs.anonymous import KINDS, Anonymizer, random_key
-from batprotocol.sites.logs.choosing import Chosen, moment
-from batprotocol.sites.logs.opening import read_log
+from batprotocol.sites.logs.formats import read_log
+from batprotocol.sites.logs.imports import KINDS, Anonymizer, ChosenJobs, moment, random_key
 
 WITHOUT_ENGINE = True
 
@@ -60,7 +59,7 @@ def test_a_period(tmp_path: Path) -> None:
     jobs = [logged_job(seed, line=seed) for seed in range(40)]
     times = sorted(job.first.submitted for job in jobs)
     left_out = LeftOut()
-    chosen = Chosen([jobs[:20], jobs[20:]], begin=times[10], end=times[30], left_out=left_out)
+    chosen = ChosenJobs([jobs[:20], jobs[20:]], begin=times[10], end=times[30], left_out=left_out)
     assert len(list(chosen)) == len(list(chosen)) == 20
     assert {reason.reason: reason.count for reason in left_out} == {
         "the job was submitted before the period": 10,

@@ -17,9 +17,8 @@ from sacct_lines import reasons as reasons_of
 
 from batprotocol.errors import InputError
 from batprotocol.sites.logs import JobState, LeftOut, LoggedJob
-from batprotocol.sites.logs.opening import format_of, read_log
-from batprotocol.sites.logs.pbs import read_pbs
-from batprotocol.sites.logs.pbs.resources import given_of, span_of
+from batprotocol.sites.logs.formats import format_of, read_log
+from batprotocol.sites.logs.managers.pbs import given_of, read_pbs, span_of
 
 WITHOUT_ENGINE = True
 

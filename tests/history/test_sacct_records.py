@@ -20,9 +20,8 @@ from sacct_lines import read, reasons, sample
 
 from batprotocol.errors import InputError
 from batprotocol.sites.logs import JobState, LoggedJob
-from batprotocol.sites.logs.elements import elements_of
-from batprotocol.sites.logs.lines import Source
-from batprotocol.sites.logs.slurm.rows import TWICE
+from batprotocol.sites.logs.managers.sacct_rows import TWICE
+from batprotocol.sites.logs.sources import Source, elements_of
 
 WITHOUT_ENGINE = True
 

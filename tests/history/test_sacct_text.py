@@ -20,7 +20,7 @@ from work import lines_of
 
 from batprotocol.errors import InputError
 from batprotocol.sites.logs import JobState, LeftOut, LoggedJob
-from batprotocol.sites.logs.slurm import read_sacct
+from batprotocol.sites.logs.managers.sacct import read_sacct
 
 WITHOUT_ENGINE = True
 

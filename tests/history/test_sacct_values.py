@@ -14,11 +14,14 @@ from sacct_lines import local, parsable, read, reasons, rows_of
 
 from batprotocol.errors import InputError
 from batprotocol.sites.logs import Attempt, JobState, LoggedJob
-from batprotocol.sites.logs.slurm.amounts import amounts_of, resources_of
-from batprotocol.sites.logs.slurm.ids import tasks_of
-from batprotocol.sites.logs.slurm.rows import TWICE
-from batprotocol.sites.logs.slurm.submissions import Submission, submission_of
-from batprotocol.sites.logs.slurm.times import seconds_of
+from batprotocol.sites.logs.managers.rows import tasks_of
+from batprotocol.sites.logs.managers.sacct_columns import SubmitOptions, submission_of
+from batprotocol.sites.logs.managers.sacct_rows import (
+    TWICE,
+    amounts_of,
+    resources_of,
+    seconds_of,
+)
 
 WITHOUT_ENGINE = True
 
@@ -372,27 +375,27 @@ def test_ids_that_come_again_are_counted_exactly(ids: list[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "submission"),
     [
-        ("sbatch -d afterok:1 job.sh", Submission("afterok:1")),
-        ("sbatch -dafterok:1:2 job.sh", Submission("afterok:1:2")),
-        ("sbatch --dependency=after:7+5,singleton -C fast job.sh", Submission("after:7+5,singleton", "fast")),
-        ("/usr/bin/sbatch --parsable -N 2 -H --dependency afterany:3_1 x", Submission("afterany:3_1")),
-        ("srun --exclusive hostname", Submission(exclusive=True)),
-        ("sbatch --exclusive=user job.sh", Submission()),
-        ("sbatch job.sh -d afterok:1 --exclusive", Submission()),
-        ("sbatch --wrap sleep 3 -d afterok:1", Submission()),
-        ("sbatch -J my job -d afterok:1", Submission()),
-        ("sbatch -d expand:12 job.sh", Submission(unread=True)),
-        ("python -d afterok:1", Submission()),
-        ("sbatch -w n[1-2] -N3 --exclude=n7,n8 job.sh", Submission(nodelist="n[1-2]", exclude="n7,n8")),
-        ("srun --nodelist n1 -xn2 hostname", Submission(nodelist="n1", exclude="n2")),
-        ("sbatch -d expand:12 -w n1 job.sh", Submission(unread=True, nodelist="n1")),
-        ("sbatch -w ./nodes --wait -x /tmp/bad job.sh", Submission()),
-        ("sbatch -d", Submission(unread=True)),
-        ("-d --exclusive", Submission()),
-        (" -d", Submission()),
+        ("sbatch -d afterok:1 job.sh", SubmitOptions("afterok:1")),
+        ("sbatch -dafterok:1:2 job.sh", SubmitOptions("afterok:1:2")),
+        ("sbatch --dependency=after:7+5,singleton -C fast job.sh", SubmitOptions("after:7+5,singleton", "fast")),
+        ("/usr/bin/sbatch --parsable -N 2 -H --dependency afterany:3_1 x", SubmitOptions("afterany:3_1")),
+        ("srun --exclusive hostname", SubmitOptions(exclusive=True)),
+        ("sbatch --exclusive=user job.sh", SubmitOptions()),
+        ("sbatch job.sh -d afterok:1 --exclusive", SubmitOptions()),
+        ("sbatch --wrap sleep 3 -d afterok:1", SubmitOptions()),
+        ("sbatch -J my job -d afterok:1", SubmitOptions()),
+        ("sbatch -d expand:12 job.sh", SubmitOptions(unread=True)),
+        ("python -d afterok:1", SubmitOptions()),
+        ("sbatch -w n[1-2] -N3 --exclude=n7,n8 job.sh", SubmitOptions(nodelist="n[1-2]", exclude="n7,n8")),
+        ("srun --nodelist n1 -xn2 hostname", SubmitOptions(nodelist="n1", exclude="n2")),
+        ("sbatch -d expand:12 -w n1 job.sh", SubmitOptions(unread=True, nodelist="n1")),
+        ("sbatch -w ./nodes --wait -x /tmp/bad job.sh", SubmitOptions()),
+        ("sbatch -d", SubmitOptions(unread=True)),
+        ("-d --exclusive", SubmitOptions()),
+        (" -d", SubmitOptions()),
     ],
 )
-def test_command_lines(line: str, submission: Submission) -> None:
+def test_command_lines(line: str, submission: SubmitOptions) -> None:
     assert submission_of(line) == submission
 
 

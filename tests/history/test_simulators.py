@@ -17,10 +17,8 @@ from pyarrow import parquet
 
 from batprotocol.errors import InputError
 from batprotocol.sites.logs import LeftOut, LoggedJob
-from batprotocol.sites.logs.elastisim import read_elastisim
-from batprotocol.sites.logs.elastisim.formulas import value_of
-from batprotocol.sites.logs.elastisim.models import NotKnown, runtime_of
-from batprotocol.sites.logs.opening import format_of, read_log
+from batprotocol.sites.logs.formats import format_of, read_log
+from batprotocol.sites.logs.managers.elastisim import NotKnown, read_elastisim, runtime_of, value_of
 from batprotocol.sites.logs.workloads import logged_workload
 
 WITHOUT_ENGINE = True

@@ -17,7 +17,7 @@ from batprotocol.fast.conversation import CATALOGUE as FAST
 from batprotocol.legacy.conversation import CATALOGUE as OLD
 from batprotocol.schemas.commands import reference as rules
 from batprotocol.wire.commands import check, dump, protocols
-from batprotocol.wire.commands.protocols import Reading, Spoken
+from batprotocol.wire.commands.protocols import MessageProtocol, Reading
 from batprotocol.wire.commands.selection import Selection
 
 WITHOUT_ENGINE = True
@@ -52,7 +52,7 @@ def letter(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading
     return Reading(POST, kind, text=data.decode())
 
 
-POST = Spoken(
+POST = MessageProtocol(
     "Post",
     lambda data: "letter" if data.startswith(b"Dear") else None,
     letter,

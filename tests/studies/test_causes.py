@@ -13,7 +13,7 @@ from support import DATA
 from batprotocol.cli.main import main
 from batprotocol.model import FinalJobState
 from batprotocol.simulator import JobRow
-from batprotocol.sites.logs.opening import read_log
+from batprotocol.sites.logs.formats import read_log
 from batprotocol.studies.comparing.pairs import KINDS, causes_of
 from batprotocol.studies.comparing.schedules import Schedule, schedule_of_log
 

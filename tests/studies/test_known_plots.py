@@ -1,4 +1,4 @@
-"""Plots of fixed results: all that they draw, as it was when somebody last looked at them (`tests/plots.py`)."""
+"""Plots of fixed results: all that they draw, as it was when somebody last looked at them (`plots.py`)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Final
 from batprotocol.policies.names import KINDS, PARTS
 from batprotocol.results.catalogue import Metric
 from batprotocol.simulator import METRICS, OF_FAILURES, OF_POWER, OF_WORKFLOWS
-from batprotocol.sites.logs.columns.ready import READY, ready_mapping
+from batprotocol.sites.logs.columns import READY, ready_mapping
 from batprotocol.studies.keys import KEYS
 from batprotocol.studies.runs import KINDS as FAILURES
 from batprotocol.workloads.described import WATT_KEYS

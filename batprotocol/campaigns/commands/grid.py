@@ -405,7 +405,7 @@ class SettingsOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
+class GridRunOptions:
     """The options of `batproto grid run`."""
 
     cycle: float = _option(
@@ -428,8 +428,8 @@ class RunOptions:
 
 
 @grid.command()
-@_with(RunOptions)
-def run(context: click.Context, options: RunOptions) -> None:
+@_with(GridRunOptions)
+def run(context: click.Context, options: GridRunOptions) -> None:
     """Run the campaigns, until you press Ctrl-C.
 
     You may stop or kill it at any moment. The jobs on the clusters go on, and the next run continues. If a campaign
@@ -451,7 +451,7 @@ def run(context: click.Context, options: RunOptions) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulateOptions:
+class GridSimulateOptions:
     """The options of `batproto grid simulate`."""
 
     plan: str | None = _option(metavar="[PLAN.json]", required=False, type=_path, shell_complete=complete_file)
@@ -498,8 +498,8 @@ class SimulateOptions:
 
 
 @grid.command()
-@_with(SimulateOptions)
-def simulate(context: click.Context, options: SimulateOptions) -> None:
+@_with(GridSimulateOptions)
+def simulate(context: click.Context, options: GridSimulateOptions) -> None:
     """Simulate campaigns on clusters that have jobs of their own, and print the results.
 
     PLAN.json has the initialization data of GridScheduler: clusters, campaigns, settings. Without it, there are four

@@ -22,7 +22,7 @@ from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, read_platform, rea
 from batprotocol.workloads.commands.inputs import read_text
 
 if TYPE_CHECKING:
-    from batprotocol.campaigns.commands.grid import RunOptions, SimulateOptions
+    from batprotocol.campaigns.commands.grid import GridRunOptions, GridSimulateOptions
     from batprotocol.campaigns.store import GridStore
 
 __all__ = [
@@ -36,7 +36,7 @@ TERMINATED = 143
 """The exit statuses after SIGINT and SIGTERM, as in shells."""
 
 
-def run(url: str, options: RunOptions) -> int:
+def run(url: str, options: GridRunOptions) -> int:
     """Run the campaigns; return the exit status."""
     output = Output()
     with opened(url) as store:
@@ -161,7 +161,7 @@ def _remarks(cycle: Any) -> Iterator[str]:
 # `batproto grid simulate`: campaigns on simulated clusters, and the results.
 
 
-def simulate(url: str, options: SimulateOptions) -> int:
+def simulate(url: str, options: GridSimulateOptions) -> int:
     """Simulate, and print the results; the exit status is 1 if a campaign has not ended."""
     try:
         from batprotocol.campaigns.simulation import GridScheduler
@@ -204,7 +204,7 @@ def simulate(url: str, options: SimulateOptions) -> int:
     return 0 if report.ended is not None else 1
 
 
-def _inputs(options: SimulateOptions) -> tuple[Any, list[Any], int]:
+def _inputs(options: GridSimulateOptions) -> tuple[Any, list[Any], int]:
     """The plan, the workloads of the clusters, and the number of hosts of a platform for them."""
     from batprotocol.campaigns.simulation.plan import read_plan
     from batprotocol.campaigns.simulation.report import RegulatorCase
@@ -220,7 +220,7 @@ def _inputs(options: SimulateOptions) -> tuple[Any, list[Any], int]:
     return plan, [], size or len(read_platform(EXAMPLE_PLATFORM).computation_hosts)
 
 
-def _planned(url: str, path: str, options: SimulateOptions) -> tuple[Any, list[Any], int]:
+def _planned(url: str, path: str, options: GridSimulateOptions) -> tuple[Any, list[Any], int]:
     """The same for a campaign on the clusters of the store."""
     from batprotocol.campaigns.managers.types import size_of
     from batprotocol.campaigns.simulation.plan import clusters_in, plan_campaign, read_campaign

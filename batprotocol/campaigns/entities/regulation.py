@@ -20,7 +20,6 @@ from batprotocol.campaigns.entities.scheduling import Couple, Limit, draw, is_te
 from batprotocol.campaigns.model import (
     Campaign,
     ControllerSettings,
-    ControllerState,
     Forecast,
     GridJobState,
     GridSettings,
@@ -28,6 +27,7 @@ from batprotocol.campaigns.model import (
     GridTask,
     GridValue,
     JobOrder,
+    PiControllerState,
     Regulator,
     Tap,
     TapSettings,
@@ -40,18 +40,18 @@ __all__ = [
     "QueuedRun",
     "Regulation",
     "TaskSource",
-    "after",
-    "close",
-    "decrease",
-    "in_grace",
-    "increase",
+    "close_tap",
+    "controller_step",
+    "decrease_tap",
+    "increase_tap",
     "limit_by_tap",
-    "open_",
-    "reset",
-    "serve",
-    "step",
+    "open_tap",
+    "reset_tap",
+    "served_run",
     "submission",
     "submissions",
+    "tap_after",
+    "tap_in_grace",
     "taps_after",
     "turn",
 ]
@@ -60,15 +60,15 @@ __all__ = [
 # CiGri 3's rate control: a tap for each campaign on each cluster.
 
 
-def in_grace(tap: Tap, now: float, settings: TapSettings) -> bool:
+def tap_in_grace(tap: Tap, now: float, settings: TapSettings) -> bool:
     """Whether the tap was closed within the time of grace, so that its rate stays."""
     return tap.close_date is not None and now - tap.close_date < settings.grace
 
 
-def increase(tap: Tap, settings: TapSettings) -> Tap:
+def increase_tap(tap: Tap, settings: TapSettings) -> Tap:
     """The tap with a greater rate; from the maximum on, it does not grow.
 
-    >>> increase(Tap(campaign=1, cluster="a", rate=9), TapSettings()).rate
+    >>> increase_tap(Tap(campaign=1, cluster="a", rate=9), TapSettings()).rate
     13
     """
     if tap.rate >= settings.maximum:
@@ -76,30 +76,30 @@ def increase(tap: Tap, settings: TapSettings) -> Tap:
     return msgspec.structs.replace(tap, rate=min(int(tap.rate * settings.factor), settings.maximum))
 
 
-def decrease(tap: Tap, now: float, settings: TapSettings) -> Tap:
+def decrease_tap(tap: Tap, now: float, settings: TapSettings) -> Tap:
     """The tap with a smaller rate, but not below the first one. In the time of grace, it is unchanged.
 
-    >>> decrease(Tap(campaign=1, cluster="a", rate=13), 0.0, TapSettings()).rate
+    >>> decrease_tap(Tap(campaign=1, cluster="a", rate=13), 0.0, TapSettings()).rate
     8
     """
-    if tap.rate <= settings.rate or in_grace(tap, now, settings):
+    if tap.rate <= settings.rate or tap_in_grace(tap, now, settings):
         return tap
     return msgspec.structs.replace(tap, rate=max(int(tap.rate / settings.factor), settings.rate))
 
 
-def open_(tap: Tap) -> Tap:
+def open_tap(tap: Tap) -> Tap:
     """The tap, open."""
     return msgspec.structs.replace(tap, state=TapState.OPEN)
 
 
-def close(tap: Tap, now: float) -> Tap:
+def close_tap(tap: Tap, now: float) -> Tap:
     """The tap, closed. If it was closed already, it keeps its date."""
     if tap.state is TapState.CLOSED:
         return tap
     return msgspec.structs.replace(tap, state=TapState.CLOSED, close_date=now)
 
 
-def reset(tap: Tap, settings: TapSettings) -> Tap:
+def reset_tap(tap: Tap, settings: TapSettings) -> Tap:
     """The tap with its first rate, open or closed as before."""
     return msgspec.structs.replace(tap, rate=settings.rate)
 
@@ -114,26 +114,26 @@ def turn(tap: Tap, *, waiting: bool, now: float, settings: TapSettings) -> Tap:
         settings: the settings of taps.
     """
     if tap.state is TapState.CLOSED:
-        tap = decrease(tap, now, settings)
-    return close(tap, now) if waiting else open_(tap)
+        tap = decrease_tap(tap, now, settings)
+    return close_tap(tap, now) if waiting else open_tap(tap)
 
 
-def after(tap: Tap, submitted: int, settings: TapSettings) -> Tap:
+def tap_after(tap: Tap, submitted: int, settings: TapSettings) -> Tap:
     """The tap after jobs were submitted: its rate grows if it was nearly used."""
     used = tap.state is TapState.OPEN and tap.rate < submitted * settings.factor + 1
-    return increase(tap, settings) if used else tap
+    return increase_tap(tap, settings) if used else tap
 
 
 # A PI controller: it submits more or fewer jobs, so that a small number of them waits.
 
 
-def step(state: ControllerState, waiting: int, settings: ControllerSettings) -> ControllerState:
+def controller_step(state: PiControllerState, waiting: int, settings: ControllerSettings) -> PiControllerState:
     """The next state of the controller.
 
     If the result is limited, to 0 or to the maximum, the sum does not grow further in that direction. So there is no
     flood after a long time in which nothing could be submitted.
 
-    >>> step(ControllerState(campaign=1, cluster="a"), 0, ControllerSettings()).submitted
+    >>> controller_step(PiControllerState(campaign=1, cluster="a"), 0, ControllerSettings()).submitted
     2.2
     """
     error = settings.reference - waiting
@@ -142,7 +142,7 @@ def step(state: ControllerState, waiting: int, settings: ControllerSettings) -> 
     bounded = min(max(submitted, 0.0), float(settings.maximum))
     if (submitted - bounded) * error > 0:
         integral = state.integral
-    return ControllerState(campaign=state.campaign, cluster=state.cluster, submitted=bounded, integral=integral)
+    return PiControllerState(campaign=state.campaign, cluster=state.cluster, submitted=bounded, integral=integral)
 
 
 # The runner: it selects the tasks to submit to the clusters, and their order. The loop submits them.
@@ -166,7 +166,7 @@ class QueuedRun(GridValue, frozen=True):
     jobs: int
 
 
-def serve(
+def served_run(
     queue: Iterable[QueuedRun], turned: Mapping[int, Tap], banned: Set[int], now: float, settings: TapSettings
 ) -> QueuedRun | None:
     """The campaign whose jobs a cluster gets in this cycle, and their number: at most the rate of its tap.
@@ -182,7 +182,7 @@ def serve(
     """
     for run in queue:
         tap = turned[run.campaign]
-        if tap.state is TapState.CLOSED and in_grace(tap, now, settings):
+        if tap.state is TapState.CLOSED and tap_in_grace(tap, now, settings):
             return None
         if tap.state is TapState.OPEN and run.campaign not in banned:
             return QueuedRun(run.campaign, min(run.jobs, tap.rate))
@@ -243,7 +243,7 @@ class Regulation(GridValue, frozen=True, kw_only=True):
     served: tuple[Couple, ...]
     limits: dict[tuple[int, str], Limit]
     taps: tuple[Tap, ...] = ()
-    controllers: tuple[ControllerState, ...] = ()
+    controllers: tuple[PiControllerState, ...] = ()
 
 
 def limit_by_tap(rate: int, *, max_jobs: int | None = None, active: int = 0, queued: int = 0, ahead: int = 1) -> int:
@@ -286,12 +286,12 @@ def _by_taps(
         tap = old.get(couple.key) or Tap(campaign=campaign, cluster=cluster, rate=settings.tap.rate)
         turned[couple.key] = turn(tap, waiting=couple.key in waiting, now=grid.now, settings=settings.tap)
     banned = {each.cluster for each in grid.blacklist if each.campaign is None}
-    shut = [close(reset(tap, settings.tap), grid.now) for tap in grid.taps if tap.cluster in banned]
+    shut = [close_tap(reset_tap(tap, settings.tap), grid.now) for tap in grid.taps if tap.cluster in banned]
     limits: dict[tuple[int, str], Limit] = {}
     for cluster, here in _by_cluster(couples):
         queue = [QueuedRun(couple.campaign.id, _room(couple, active)) for couple in here if _room(couple, active) > 0]
         own = {couple.campaign.id: turned[couple.key] for couple in here}
-        run = serve(queue, own, frozenset(), grid.now, settings.tap)
+        run = served_run(queue, own, frozenset(), grid.now, settings.tap)
         if run is not None:
             limits[run.campaign, cluster] = Limit(jobs=min(run.jobs, settings.batch))
     served = tuple(couple for couple in couples if couple.key in limits)
@@ -310,8 +310,8 @@ def _by_controllers(
         if first is None:
             continue
         waiting = sum(job.cluster == cluster and job.state is GridJobState.REMOTE_WAITING for job in grid.jobs)
-        state = old.get(first.key) or ControllerState(campaign=first.campaign.id, cluster=cluster)
-        state = step(state, waiting, settings.controller)
+        state = old.get(first.key) or PiControllerState(campaign=first.campaign.id, cluster=cluster)
+        state = controller_step(state, waiting, settings.controller)
         states.append(state)
         limits[first.key] = Limit(jobs=min(round(state.submitted), settings.batch))
     served = tuple(couple for couple in couples if couple.key in limits)
@@ -358,8 +358,22 @@ def taps_after(
     """
     submitted: Mapping[tuple[int, str], int] = {(order.campaign, order.cluster): order.jobs for order in orders}
     before = set(old)
-    now = (after(tap, submitted.get((tap.campaign, tap.cluster), 0), settings.tap) for tap in turned)
+    now = (tap_after(tap, submitted.get((tap.campaign, tap.cluster), 0), settings.tap) for tap in turned)
     return tuple(tap for tap in now if tap not in before)
 
 
-__getattr__ = old_names(__name__, {"Run": "QueuedRun"})
+__getattr__ = old_names(
+    __name__,
+    {
+        "Run": "QueuedRun",
+        "after": "tap_after",
+        "close": "close_tap",
+        "decrease": "decrease_tap",
+        "in_grace": "tap_in_grace",
+        "increase": "increase_tap",
+        "open_": "open_tap",
+        "reset": "reset_tap",
+        "serve": "served_run",
+        "step": "controller_step",
+    },
+)

@@ -139,7 +139,7 @@ def _end(exit_code: int | None, cause: str | None) -> dict[str, Any]:
     return {"ended": time.time(), "exit_code": exit_code, "cause": cause}
 
 
-class _Commands:
+class _WorkerCommands:
     """The jobs that a worker runs, by name: each from before it begins until it has ended.
 
     The event loop of the worker kills them, and its threads start them, under one lock. A job is killed either
@@ -180,8 +180,8 @@ class _Commands:
             self._killed.discard(name)
 
 
-def _commands(worker: Any) -> _Commands:
-    found: _Commands = vars(worker).setdefault("batprotocol_commands", _Commands())
+def _commands(worker: Any) -> _WorkerCommands:
+    found: _WorkerCommands = vars(worker).setdefault("batprotocol_commands", _WorkerCommands())
     return found
 
 
@@ -211,7 +211,7 @@ def run_commands(jobs: list[dict[str, Any]]) -> None:
             commands.ended(name)
 
 
-def _run(commands: _Commands, job: dict[str, Any]) -> dict[str, Any]:
+def _run(commands: _WorkerCommands, job: dict[str, Any]) -> dict[str, Any]:
     directory = os.path.expanduser(job["directory"].replace("$HOME", "~", 1))
     if not os.path.isdir(directory):
         return {"exit_code": None, "cause": "WORKING_DIRECTORY"}
@@ -238,7 +238,7 @@ def _run(commands: _Commands, job: dict[str, Any]) -> dict[str, Any]:
         process = commands.start(job["name"], start)
         if process is None:
             return {"exit_code": None, "cause": "FRAG_JOB_REQUEST"}
-        printed = {"output": _Tail(process.stdout), "errors": _Tail(process.stderr)}
+        printed = {"output": _PipeEnd(process.stdout), "errors": _PipeEnd(process.stderr)}
         code = None
         with suppress(subprocess.TimeoutExpired):
             code = process.wait(job["walltime"])
@@ -251,7 +251,7 @@ def _run(commands: _Commands, job: dict[str, Any]) -> dict[str, Any]:
     return {"exit_code": exit_code, "cause": None, **(tails if exit_code else {})}
 
 
-class _Tail:
+class _PipeEnd:
     """The last bytes that are written into a pipe. A thread reads all of it."""
 
     def __init__(self, pipe: Any) -> None:

@@ -45,7 +45,7 @@ Files = list[tuple[object, ...]]
 """The actions of `posix_spawn` on descriptors."""
 
 
-class Group:
+class LeaderGroup:
     """The jobs of a folder.
 
     Args:
@@ -207,7 +207,7 @@ def main(folder: str) -> None:
     with open(f"{path}.new", "w") as file:
         file.write(str(os.getpid()))
     os.rename(f"{path}.new", path)
-    Group(folder).run()
+    LeaderGroup(folder).run()
 
 
 def start(folder: str) -> int:

@@ -529,7 +529,7 @@ class _Collection(msgspec.Struct):
     api_timestamp: Raw = ABSENT
 
 
-class _Event(Item):
+class _OarEvent(Item):
     type: Raw = ABSENT
     description: Raw = ABSENT
 
@@ -538,11 +538,11 @@ class _Resource(Item):
     id: Raw = ABSENT
 
 
-class _Node(Item):
+class _OarNode(Item):
     network_address: Raw = ABSENT
 
 
-class _Job(Item):
+class _OarItem(Item):
     id: Raw
     state: Raw
     command: Raw = ABSENT
@@ -579,7 +579,9 @@ def job_page(answer: OarAnswer) -> OarPage:
         Misunderstood: it is not one.
     """
     page = _decoded(answer, answer.body, _Collection)
-    return _page(answer, page, [_job(answer, each) for each in _decoded(answer, page.items, list[_Job], MOST_ITEMS)])
+    return _page(
+        answer, page, [_job(answer, each) for each in _decoded(answer, page.items, list[_OarItem], MOST_ITEMS)]
+    )
 
 
 def resource_page(answer: OarAnswer, names: Iterable[str] = ()) -> OarPage:
@@ -683,19 +685,19 @@ def _page(answer: OarAnswer, page: _Collection, items: Sequence[Any]) -> OarPage
     return OarPage(tuple(items), offset + len(items) if more else None, _time(page.api_timestamp))
 
 
-def _job(answer: OarAnswer, found: _Job) -> OarJob:
+def _job(answer: OarAnswer, found: _OarItem) -> OarJob:
     number, state = _whole(found.id), small(found.state, str, MOST_VALUE)
     if number is None or not isinstance(state, str):
         raise Misunderstood(f"{answer.about} has a job without 'id' or 'state'")
     events = [
         RemoteEvent(kind[:MOST_CHARACTERS], text_of(each.description)[:MOST_CHARACTERS])
-        for each in _list(answer, found.events, _Event)
+        for each in _list(answer, found.events, _OarEvent)
         if (kind := text_of(each.type))
     ]
     events.sort(key=lambda event: event.type not in FIRST)
     new = next((new for each in events if (new := _NEW_ID.search(each.description)) is not None), None)
     assigned = (_whole(each.id) for each in _list(answer, found.resources, _Resource))
-    nodes = (text_of(each.network_address, MOST_VALUE) for each in _list(answer, found.nodes, _Node))
+    nodes = (text_of(each.network_address, MOST_VALUE) for each in _list(answer, found.nodes, _OarNode))
     return OarJob(
         id=number,
         state=state,

@@ -384,14 +384,13 @@ def judged(
         kills: the jobs that were to be killed.
         new: the ids of Slurm's jobs that do not wait for others as far as is known: Slurm has not looked at them.
     """
-    found = []
-    for index, jobs in batch.jobs.items():
-        row = _row(rows_of(rows, index))
-        for number, walltime in jobs.items():
-            if number not in batch.forgotten:
-                known = batch.known.get(number, _Known())
-                found.append(_job(batch, index, number, walltime, known, row, now, missing, number in kills, new))
-    return found
+    judge = _Judge(batch, now, missing, kills, new)
+    return [
+        judge.job(index, number, _row(rows_of(rows, index)))
+        for index, jobs in batch.jobs.items()
+        for number in jobs
+        if number not in batch.forgotten
+    ]
 
 
 def rows_of(rows: Mapping[int | None, Sequence[ReportedJob]], index: int) -> list[ReportedJob]:
@@ -406,64 +405,65 @@ def _row(rows: Iterable[ReportedJob]) -> ReportedJob | None:
     return min(rows, key=lambda row: (row.has_ended, row.waits), default=None)
 
 
-def _job(
-    batch: BatchState,
-    index: int,
-    number: int,
-    walltime: float,
-    known: _Known,
-    row: ReportedJob | None,
-    now: float,
-    missing: Callable[[int], bool],
-    to_kill: bool,
-    new: Set[str],
-) -> RemoteJob:
-    id = row.id if row is not None else f"{batch.id}_{index}" if batch.id else None
-    node = known.node or (row.node if row is not None and row.node else None)
+class _Judge(NamedTuple):
+    """A batch, and what is known beside its logs: see `judged`."""
 
-    def over(exit_code: int | None, because: RemoteEvent | None = None, errors: str = "") -> RemoteJob:
-        return ended(
-            number,
-            exit_code=exit_code,
-            because=because,
-            start_time=known.began,
-            stop_time=now if known.over is None else known.over,
-            remote_id=id,
-            node=node,
-            errors=errors,
-        )
+    batch: BatchState
+    now: float
+    missing: Callable[[int], bool]
+    kills: frozenset[int]
+    new: Set[str]
 
-    def going(state: GridJobState) -> RemoteJob:
-        return RemoteJob(job=number, state=state, remote_id=id, start_time=known.began, node=node)
+    def job(self, index: int, number: int, row: ReportedJob | None) -> RemoteJob:
+        """The state of a job of an element, which has this job in Slurm."""
+        known, walltime = self.batch.known.get(number, _Known()), self.batch.jobs[index][number]
+        to_kill = number in self.kills
+        id = row.id if row is not None else f"{self.batch.id}_{index}" if self.batch.id else None
+        node = known.node or (row.node if row is not None and row.node else None)
 
-    if known.how in SIGNALLED and row is not None and row.state in _BY_STATE:
-        return over(None, KILLED if to_kill else _BY_STATE[row.state])
-    if known.how:
-        return over(*_end(known, walltime))
-    if known.refused is not None:
-        return over(None, RemoteEvent(REFUSED.type, known.refused))
-    if known.killed:
-        return over(None, KILLED)
-    if row is None and not batch.id:
-        return going(GridJobState.REMOTE_WAITING)  # it is submitted again
-    if row is not None and not row.has_ended:
-        if not row.waits:
-            return going(GridJobState.RUNNING)
-        return going(GridJobState.SUBMITTED if row.id in new else GridJobState.REMOTE_WAITING)
-    if row is not None and row.state not in ("COMPLETED", "FAILED"):
-        if to_kill:
+        def over(exit_code: int | None, because: RemoteEvent | None = None, errors: str = "") -> RemoteJob:
+            return ended(
+                number,
+                exit_code=exit_code,
+                because=because,
+                start_time=known.began,
+                stop_time=self.now if known.over is None else known.over,
+                remote_id=id,
+                node=node,
+                errors=errors,
+            )
+
+        def going(state: GridJobState) -> RemoteJob:
+            return RemoteJob(job=number, state=state, remote_id=id, start_time=known.began, node=node)
+
+        if known.how in SIGNALLED and row is not None and row.state in _BY_STATE:
+            return over(None, KILLED if to_kill else _BY_STATE[row.state])
+        if known.how:
+            return over(*_end(known, walltime))
+        if known.refused is not None:
+            return over(None, RemoteEvent(REFUSED.type, known.refused))
+        if known.killed:
             return over(None, KILLED)
-        if row.state == "OUT_OF_MEMORY" and known.began is not None:
-            return over(OUT_OF_MEMORY, errors="Slurm has killed it, as it took too much memory.")
-        if row.state == "TIMEOUT" and known.began is not None and now - known.began >= walltime:
-            return over(None, TIME_OVER)
-        return over(None, _BY_STATE.get(row.state, LOST))
-    if not missing(index):
-        return going(GridJobState.RUNNING)
-    # A job that is COMPLETED without records is another one: Slurm uses ids again that it has lost when it was killed.
-    failed = row is not None and row.state == "FAILED"
-    unseen = failed and not any(each in batch.known for each in batch.jobs[index])
-    return over(None, KILLED if to_kill else UNSEEN if unseen else LOST)
+        if row is None and not self.batch.id:
+            return going(GridJobState.REMOTE_WAITING)  # it is submitted again
+        if row is not None and not row.has_ended:
+            if not row.waits:
+                return going(GridJobState.RUNNING)
+            return going(GridJobState.SUBMITTED if row.id in self.new else GridJobState.REMOTE_WAITING)
+        if row is not None and row.state not in ("COMPLETED", "FAILED"):
+            if to_kill:
+                return over(None, KILLED)
+            if row.state == "OUT_OF_MEMORY" and known.began is not None:
+                return over(OUT_OF_MEMORY, errors="Slurm has killed it, as it took too much memory.")
+            if row.state == "TIMEOUT" and known.began is not None and self.now - known.began >= walltime:
+                return over(None, TIME_OVER)
+            return over(None, _BY_STATE.get(row.state, LOST))
+        if not self.missing(index):
+            return going(GridJobState.RUNNING)
+        # A job that is COMPLETED without records is another one: Slurm uses ids again that it lost when it was killed.
+        failed = row is not None and row.state == "FAILED"
+        unseen = failed and not any(each in self.batch.known for each in self.batch.jobs[index])
+        return over(None, KILLED if to_kill else UNSEEN if unseen else LOST)
 
 
 def _end(known: _Known, walltime: float) -> tuple[int | None, RemoteEvent | None]:

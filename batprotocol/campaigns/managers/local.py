@@ -40,6 +40,9 @@ from batprotocol.campaigns.managers.interface import (
 from batprotocol.campaigns.model import GridJobState, Observation, RemoteEvent, RemoteJob
 from batprotocol.errors import ClusterError
 
+with suppress(ImportError):  # where it is missing, there are no clusters on this machine
+    import fcntl
+
 __all__ = ["LocalProcesses"]
 
 
@@ -95,10 +98,6 @@ class LeaderStarter:
 
 
 # Jobs that run one after the other, and their folder.
-
-
-with suppress(ImportError):  # where it is missing, there are no clusters on this machine
-    import fcntl
 
 
 NODE: Final = socket.gethostname()
@@ -385,10 +384,6 @@ def _number(path: Path) -> int | None:
         return int(content_of(path))
     except (OSError, ValueError):
         return None
-
-
-with suppress(ImportError):  # where it is missing, there are no clusters on this machine
-    import fcntl
 
 
 NEEDED: Final = ("fcntl.flock", "os.fork", "os.pidfd_open", "os.posix_spawn")

@@ -59,7 +59,7 @@ __all__ = ["OarCluster", "OarDescription", "read_description"]
 MOST_BYTES: Final = 256_000_000
 
 
-class _Jobs(msgspec.Struct):
+class _KnownJobs(msgspec.Struct):
     ids: dict[int, int] = {}
     sent: dict[int, float] = {}
     doomed: list[int] = []
@@ -88,7 +88,7 @@ class Known:
         self._path = path
         self._cluster = cluster
         self.is_new = not path.exists()
-        jobs = _Jobs() if self.is_new else self._read()
+        jobs = _KnownJobs() if self.is_new else self._read()
         self.ids, self.sent, self.refused = jobs.ids, jobs.sent, jobs.refused
         self.doomed = set(jobs.doomed)
 
@@ -101,7 +101,7 @@ class Known:
         Raises:
             ClusterError: it cannot be written.
         """
-        jobs = _Jobs(self.ids, self.sent, sorted(self.doomed), self.refused)
+        jobs = _KnownJobs(self.ids, self.sent, sorted(self.doomed), self.refused)
         unfinished = self._path.with_name(f"{self._path.name}.unfinished")
         try:
             unfinished.unlink(missing_ok=True)  # so a link there is not followed
@@ -120,10 +120,10 @@ class Known:
         self.refused.pop(job, None)
         self.doomed.discard(job)
 
-    def _read(self) -> _Jobs:
+    def _read(self) -> _KnownJobs:
         try:
             with open(self._path, "rb") as file:
-                return msgspec.json.decode(file.read(MOST_BYTES), type=_Jobs)
+                return msgspec.json.decode(file.read(MOST_BYTES), type=_KnownJobs)
         except OSError as error:
             raise ClusterError(f"{self._path}: {reason_of(error)}", self._cluster) from None
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
@@ -390,14 +390,14 @@ class OarCluster:
 
     # Jobs
 
-    def _keep(self, job: OarJob, found: _Found) -> None:
+    def _keep(self, job: OarJob, found: _FoundJobs) -> None:
         """Keep a job if it is one of ours."""
         number = job_number_in(job.command, self._mark)
         if number is not None and self._description.user in ("", job.owner):
             found.keep(number, job)
 
-    def _none(self) -> _Found:
-        return _Found(self._description.host, self.name)
+    def _none(self) -> _FoundJobs:
+        return _FoundJobs(self._description.host, self.name)
 
     def _reported(self, found: Mapping[int, Sequence[OarJob]], now: float, clock: float) -> Iterator[RemoteJob]:
         """All jobs that are known, as campaigns know them."""
@@ -549,7 +549,7 @@ CAUSES: Final = frozenset(
 """The events that say why a job has ended without an exit code."""
 
 
-class _Found(dict[int, list[OarJob]]):
+class _FoundJobs(dict[int, list[OarJob]]):
     """The jobs of this store that OAR lists, by their numbers: of one number, there may be copies."""
 
     def __init__(self, host: str, cluster: str) -> None:

@@ -177,7 +177,7 @@ RECORD_SECONDS: Final = 60.0
 MOST_IN_ARRAY: Final = 1000
 
 
-class _Shape(NamedTuple):
+class _BatchShape(NamedTuple):
     """The properties that the elements of an array have in common.
 
     Attributes:
@@ -290,11 +290,13 @@ class SlurmCluster:
             if each.job not in known:
                 key = ("alone", each.job) if each.group is None else ("group", each.group)
                 groups.setdefault(key, {})[each.job] = each
-        alike: dict[_Shape, list[list[JobRequest]]] = {}
+        alike: dict[_BatchShape, list[list[JobRequest]]] = {}
         for group in groups.values():
             together = list(group.values())
             first, why = together[0], self._refusal(together)
-            alike.setdefault(_Shape(first.weight, self._minutes(together), first.properties, why), []).append(together)
+            alike.setdefault(_BatchShape(first.weight, self._minutes(together), first.properties, why), []).append(
+                together
+            )
         size = max(1, min(MOST_IN_ARRAY, self._limits.array_size))
         for shape, elements in alike.items():
             for place in range(0, len(elements), size):
@@ -321,7 +323,7 @@ class SlurmCluster:
 
     # Batches
 
-    def _submit_batch(self, elements: list[list[JobRequest]], shape: _Shape) -> None:
+    def _submit_batch(self, elements: list[list[JobRequest]], shape: _BatchShape) -> None:
         numbers = [each.job for together in elements for each in together]
         about = BatchTerms(
             size=len(elements),

@@ -20,7 +20,6 @@ from batprotocol.campaigns.model import (
     CampaignProgress,
     CampaignStatus,
     ClusterProperties,
-    ControllerState,
     Decisions,
     Durations,
     EventChange,
@@ -37,6 +36,7 @@ from batprotocol.campaigns.model import (
     JobChange,
     JobOrder,
     Observation,
+    PiControllerState,
     Tap,
     TaskChange,
     TaskState,
@@ -473,7 +473,7 @@ def read_grid(connection: Connection, reader: CampaignReader, now: float, window
             for row in connection.execute(_FORECASTS)
         ),
         taps=values_of(Tap, connection.execute(_TAPS)),
-        controllers=values_of(ControllerState, connection.execute(_CONTROLLERS)),
+        controllers=values_of(PiControllerState, connection.execute(_CONTROLLERS)),
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.edc.recording.names import MessagePlace
 from batprotocol.errors import DecodeError, EncodeError
-from batprotocol.wire.commands.protocols import Reading, Spoken
+from batprotocol.wire.commands.protocols import MessageProtocol, Reading, Spoken
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue
@@ -163,5 +163,5 @@ class _Judge:
         return self._conversation.finish()
 
 
-FAST: Final = Spoken("FaST", _detect, _read, _title, _catalogue, _Judge, _write)
+FAST: Final = MessageProtocol("FaST", _detect, _read, _title, _catalogue, _Judge, _write)
 """YAML over MQTT."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.edc.recording.names import MessagePlace
 from batprotocol.errors import DecodeError
-from batprotocol.wire.commands.protocols import Reading, Spoken
+from batprotocol.wire.commands.protocols import MessageProtocol, Reading, Spoken
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue
@@ -131,12 +131,12 @@ def _adviser(seconds: float) -> OldAdviser:
 
 _OLD_TEXT = re.compile(rb".{0,4}[0-9]{1,9}:[0-9]", re.DOTALL)
 
-OLD_JSON: Final = Spoken(
+OLD_JSON: Final = MessageProtocol(
     "Batsim 1 to 4", _detect(("json",), _OLD_JSON), _read, _title, _catalogue, _judge, _write, _adviser
 )
 """JSON over ZeroMQ. A message without events is read as one of Batsim 5, which it may also be."""
 
-OLD_TEXT: Final = Spoken(
+OLD_TEXT: Final = MessageProtocol(
     "Batsim before 1", _detect(("text", "frame"), _OLD_TEXT), _read, _title, _catalogue, _judge, _write, _adviser
 )
 """Text over Unix sockets."""

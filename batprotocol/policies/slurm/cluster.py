@@ -314,7 +314,7 @@ class NodeSelection(msgspec.Struct, frozen=True, gc=False):
         serial_at_end: whether jobs of one CPU get the last nodes.
     """
 
-    is_linear: bool = True
+    is_linear: bool
     by_core: bool = True
     by_socket: bool = False
     counts_memory: bool = False
@@ -349,7 +349,7 @@ class SlurmCluster(msgspec.Struct, frozen=True, dict=True):
     nodes: tuple[ClusterNode, ...]
     partitions: tuple[ClusterPartition, ...]
     default: str = ""
-    select: NodeSelection = NodeSelection()
+    select: NodeSelection = NodeSelection(is_linear=True)
     loops: SchedulerParameters = SchedulerParameters()
     backfills: bool = True
     is_fifo: bool = False

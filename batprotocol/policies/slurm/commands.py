@@ -390,7 +390,8 @@ def _allow(made: SlurmJob, cluster: SlurmCluster, request: Request, options: Map
 
 def _most_cpus(cluster: SlurmCluster, nodes: int, count: float) -> int:
     """The most CPUs that so many of the nodes have together."""
-    if len({node.cpus for node in cluster.nodes}) == 1:
-        return int(min(nodes.bit_count(), count)) * cluster.nodes[0].cpus
+    sizes = {node.cpus for node in cluster.nodes}
+    if len(sizes) == 1:
+        return int(min(nodes.bit_count(), count)) * sizes.pop()
     found = sorted((cluster.nodes[node].cpus for node in members(nodes)), reverse=True)
     return sum(found[: int(min(len(found), count))])

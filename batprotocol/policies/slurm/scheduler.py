@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from batprotocol.edc import Scheduler
-from batprotocol.errors import InputError, RuleViolation, SchedulerError, shown
+from batprotocol.errors import InputError, SchedulerError, shown
 from batprotocol.model import (
     AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,
@@ -20,12 +20,10 @@ from batprotocol.model import (
     Job,
     JobCompletedEvent,
     JobSubmittedEvent,
-    OneShot,
     SimulationBeginsEvent,
-    TimeUnit,
 )
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.policies.driver import UnknownKeys
+from batprotocol.policies.driver import Replies, UnknownKeys
 from batprotocol.policies.jobs import Allocating
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import SlurmCluster, bits_of, cluster_of, members
@@ -165,8 +163,6 @@ def _gpus(job: SlurmJob, cluster: SlurmCluster, *, is_alone: bool) -> int:
 
 logger = logging.getLogger("batprotocol.policies")
 
-_LATEST = 2.0**50
-
 
 class Started(NamedTuple):
     """A start of a job.
@@ -261,8 +257,8 @@ class SlurmScheduler(Allocating, Scheduler):
         self._controller = Controller(cluster, priorities, self, self.phases, rules=rules, is_quick=self._is_quick)
         self._lives: dict[str, _Life] = {}
         self._firsts: dict[str, SlurmJob] = {}
-        self._number = self._calls = 0
-        self._call = math.inf
+        self._number = 0
+        self._replies = Replies(self, None, name="slurm", nearly=1e-9)
         self._all_submitted = not event.workloads
         self._all_injected = not event.external_event_lists
         self._is_finished = False
@@ -325,8 +321,7 @@ class SlurmScheduler(Allocating, Scheduler):
     def decide(self) -> None:
         self._submit()
         controller = self.controller
-        if self._call <= self.now + 1e-9:
-            self._call = math.inf
+        self._replies.has_called(self.now)
         if self._all_submitted and not self._is_finished:
             controller.no_more()
         controller.advance(self.now)
@@ -335,11 +330,9 @@ class SlurmScheduler(Allocating, Scheduler):
         time = controller.next_time()
         if not self._is_finished and self._all_submitted and not controller.jobs:
             self._is_finished = True
-            self.reply.add_finish_registration()
-        elif controller.jobs and time < min(self._call, _LATEST):
-            self._call = time
-            self._calls += 1
-            self.reply.add_call_me_later(f"slurm-{self._calls}", OneShot(math.ceil(time * 1000), TimeUnit.Millisecond))
+            self._replies.finish()
+        elif controller.jobs:
+            self._replies.call_at(time)
 
     def _submit(self) -> None:
         arrivals = self._arrivals
@@ -358,7 +351,7 @@ class SlurmScheduler(Allocating, Scheduler):
                 self._lives[job.id] = _Life(event.job_id, event.job)
                 self.controller.submit(job, request, self.now)
             except InputError as error:
-                self._reject(event.job_id, str(error))
+                self._replies.reject(event.job_id, error)
         arrivals.clear()
 
     # The controller's actions
@@ -370,10 +363,7 @@ class SlurmScheduler(Allocating, Scheduler):
         assert job.partition is not None
         nodes = members(job.placement.nodes)
         hosts = frozen_hosts(self._hosts[node] for node in nodes)
-        try:
-            self.reply.add_execute_job(life.current, hosts)
-        except RuleViolation as violation:  # Batsim would abort
-            self._reject(life.current, str(violation))
+        if self._replies.execute(life.current, hosts) is not None:
             return False
         self._firsts[life.current] = job
         by = "backfill" if self.controller.is_backfilling else "main"
@@ -384,22 +374,18 @@ class SlurmScheduler(Allocating, Scheduler):
 
     def kill(self, jobs: list[SlurmJob]) -> None:
         """Kill jobs."""
-        self.reply.add_kill_jobs([self._lives[job.id].current for job in jobs])
+        self._replies.kill([self._lives[job.id].current for job in jobs])
 
     def again(self, job: SlurmJob) -> None:
         """Register a job once more, under another id."""
         life = self._lives[job.id]
         life.count += 1
         life.current = rerun_id(job.id, life.count)
-        self.reply.add_register_job(life.current, life.job)
+        self._replies.register(life.current, life.job, ())
 
     def reject(self, job: SlurmJob, why: str) -> None:
         """A job never runs."""
-        self._reject(self._lives[job.id].current, why)
-
-    def _reject(self, job_id: str, why: str) -> None:
-        logger.warning("%s is rejected: %s", shown(job_id), why)
-        self.reply.add_reject_job(job_id)
+        self._replies.reject(self._lives[job.id].current, why)
 
 
 def _hosts_of(names: list[str], hosts: tuple[Host, ...]) -> tuple[list[int], frozenset[str]]:

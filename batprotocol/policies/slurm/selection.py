@@ -237,7 +237,7 @@ class Linear:
 
     def __init__(self, cluster: SlurmCluster, *, is_quick: bool = True) -> None:
         self._cpus = [node.cpus for node in cluster.nodes]
-        self._is_even = len(set(self._cpus)) <= 1
+        self._each = self._cpus[0] if len(set(self._cpus)) == 1 else 0  # the CPUs of each node; 0: they differ
         self._is_quick = is_quick
         self._tree = tree_of(cluster)
         self._weights = weight_groups(cluster)
@@ -361,7 +361,7 @@ class Linear:
                 return self._tree.of_whole(job, nodes, count)
             if job.is_contiguous:
                 return self._contiguous(nodes, count)
-            if self._is_even and (not self._cpus or self._cpus[0] * count >= job.cpus):
+            if self._each * count >= job.cpus:
                 return best_fit(nodes, count)
         return self._by_blocks(job, nodes, count, most)
 

@@ -35,7 +35,7 @@ from batprotocol.recordings.statistics import (
     statistics_of_jobs,
 )
 from batprotocol.wire.commands.dump import print_frames
-from batprotocol.wire.commands.tree import Node, draw
+from batprotocol.wire.commands.tree import TreeNode, draw
 
 if TYPE_CHECKING:
     from batprotocol.studies.comparing import Schedule
@@ -280,7 +280,7 @@ def stats(path: str, output: Output, *, as_json: bool) -> None:
     title = [("file", printable(path)), ("", f": {number_of(count, 'message')}, {_spans(found)}")]
     nodes = [_side("Batsim", found.batsim), _side("EDC", found.edc), _jobs(found.jobs, found.hosts)]
     if found.unreadable:
-        nodes.append(Node(_fact("unreadable", number_of(found.unreadable, "message")), []))
+        nodes.append(TreeNode(_fact("unreadable", number_of(found.unreadable, "message")), []))
     output.lines(draw(title, nodes, output.guides, output.wrap_at))
 
 
@@ -309,9 +309,9 @@ def _fact(name: str, text: str) -> list[Piece]:
     return [("field", f"{name}:"), ("", f" {text}")]
 
 
-def _side(name: str, side: SideStatistics) -> Node:
+def _side(name: str, side: SideStatistics) -> TreeNode:
     nodes = [
-        Node(
+        TreeNode(
             _fact(
                 "events",
                 ", ".join(f"{count:,} {kind.removesuffix('Event')}" for kind, count in side.events.items()) or "none",
@@ -320,17 +320,17 @@ def _side(name: str, side: SideStatistics) -> Node:
         )
     ]
     if side.messages:
-        nodes.append(Node(_fact("size", _distributed(side.sizes, "bytes")), []))
+        nodes.append(TreeNode(_fact("size", _distributed(side.sizes, "bytes")), []))
     if side.seconds is None:
-        nodes.append(Node(_fact("a turn", "unknown: the recording has no times of messages"), []))
+        nodes.append(TreeNode(_fact("a turn", "unknown: the recording has no times of messages"), []))
     else:
         longest = [
-            Node([("", f"{each.seconds * 1e3:,.3f} ms before message {each.number}{_moment(each.time)}")], [])
+            TreeNode([("", f"{each.seconds * 1e3:,.3f} ms before message {each.number}{_moment(each.time)}")], [])
             for each in side.longest
         ]
-        nodes.append(Node(_fact("a turn", _distributed(side.seconds, "ms", 1e3)), longest))
+        nodes.append(TreeNode(_fact("a turn", _distributed(side.seconds, "ms", 1e3)), longest))
     title = f"{number_of(side.messages, 'message')}, {number_of(side.bytes, 'byte')}"
-    return Node(_fact(name, title), nodes)
+    return TreeNode(_fact(name, title), nodes)
 
 
 def _moment(time: float | None) -> str:
@@ -347,29 +347,29 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
-def _jobs(jobs: JobStatistics, hosts: int | None) -> Node:
+def _jobs(jobs: JobStatistics, hosts: int | None) -> TreeNode:
     states = ", ".join(f"{count:,} {_word(state)}" for state, count in jobs.ended.items())
     open_ones = f"{jobs.under_way:,} never ended" if jobs.under_way else ""
     nodes = []
     if not math.isnan(jobs.waiting.mean):
         waited = [
-            Node([("string", printable(job.job_id)), ("", f" {seconds(job.waited or 0.0)}")], [])
+            TreeNode([("string", printable(job.job_id)), ("", f" {seconds(job.waited or 0.0)}")], [])
             for job in jobs.longest_waiting
         ]
         ran = [
-            Node([("string", printable(job.job_id)), ("", f" {seconds(job.ran or 0.0)} on {job.hosts}")], [])
+            TreeNode([("string", printable(job.job_id)), ("", f" {seconds(job.ran or 0.0)} on {job.hosts}")], [])
             for job in jobs.longest_running
         ]
         nodes += [
-            Node(_fact("waiting", _distributed(jobs.waiting, "s")), waited),
-            Node(_fact("running", _distributed(jobs.running, "s")), ran),
-            Node(_fact("makespan", seconds(jobs.makespan)), []),
+            TreeNode(_fact("waiting", _distributed(jobs.waiting, "s")), waited),
+            TreeNode(_fact("running", _distributed(jobs.running, "s")), ran),
+            TreeNode(_fact("makespan", seconds(jobs.makespan)), []),
         ]
     if jobs.utilisation is not None and hosts:
         what = " with jobs, as jobs share hosts" if jobs.shares_hosts else ""
-        nodes.append(Node(_fact("utilisation", f"{jobs.utilisation:.1%} of {number_of(hosts, 'host')}{what}"), []))
+        nodes.append(TreeNode(_fact("utilisation", f"{jobs.utilisation:.1%} of {number_of(hosts, 'host')}{what}"), []))
     counts = ", ".join(part for part in (states, open_ones) if part)
-    return Node(_fact("jobs", f"{jobs.count:,}" + (f" ({counts})" if counts else "")), nodes)
+    return TreeNode(_fact("jobs", f"{jobs.count:,}" + (f" ({counts})" if counts else "")), nodes)
 
 
 _WORDS = {

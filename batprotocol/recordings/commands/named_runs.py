@@ -131,7 +131,7 @@ class NamedRun:
         from batprotocol.studies.comparing.schedules import schedule_of
 
         if self._log is not None:
-            from batprotocol.sites.logs.opening import read_log
+            from batprotocol.sites.logs.formats import read_log
             from batprotocol.studies.comparing.schedules import schedule_of_log
 
             with read_log(self._log) as log:
@@ -182,7 +182,7 @@ def opened(path: str, *, from_its_beginning: bool = True) -> Iterator[Capture]:
 
 def with_logs(given: str, others: Sequence[str] = ()) -> NamedRun:
     """The run of this name, as for `named`; or a log of a resource manager or a recording of a Slurm."""
-    from batprotocol.sites.logs.opening import is_logged
+    from batprotocol.sites.logs.formats import is_logged
     from batprotocol.studies.recorded.recordings import is_recorded
 
     if is_recorded(given):

@@ -10,7 +10,7 @@ from batprotocol.cli.terminal import Output, Piece, number_of, printable
 from batprotocol.model import FinitePeriodNumber, Job, OneShot, TemporalTrigger, TimeUnit
 from batprotocol.recordings import RunState
 from batprotocol.recordings.commands.named_runs import opened
-from batprotocol.wire.commands.tree import Node, draw
+from batprotocol.wire.commands.tree import TreeNode, draw
 
 __all__ = [
     "SHOWN",
@@ -26,7 +26,7 @@ CHARACTERS = 200
 """The number of characters of a host set that are shown."""
 
 
-def lines_of(known: RunState, *, full: bool = False, time: float | None = None) -> list[Node]:
+def lines_of(known: RunState, *, full: bool = False, time: float | None = None) -> list[TreeNode]:
     """The state as branches of a tree.
 
     Args:
@@ -64,7 +64,7 @@ def lines_of(known: RunState, *, full: bool = False, time: float | None = None) 
             len(known.running),
             most,
         ),
-        Node(_titled("free", free if not known.free else f"{free}: {_cut(known.free, full)}"), []),
+        TreeNode(_titled("free", free if not known.free else f"{free}: {_cut(known.free, full)}"), []),
     ]
     for name, hosts in (
         ("asleep", known.asleep),
@@ -72,7 +72,7 @@ def lines_of(known: RunState, *, full: bool = False, time: float | None = None) 
         ("switching off", known.switching_off),
     ):
         if hosts:
-            nodes.append(Node(_titled(name, _cut(hosts, full)), []))
+            nodes.append(TreeNode(_titled(name, _cut(hosts, full)), []))
     if known.calls:
         calls = (
             _line(call.call_me_later_id, _when(call.when), *([f"fired {call.fired} times"] if call.fired else []))
@@ -96,9 +96,9 @@ def lines_of(known: RunState, *, full: bool = False, time: float | None = None) 
         )
     rest = "all static jobs are submitted" if known.all_submitted else "more may follow"
     over = f"{number_of(known.ended, 'job')}, {rest}"
-    nodes.append(Node(_titled("over", over), []))
+    nodes.append(TreeNode(_titled("over", over), []))
     if known.lost_at is not None:
-        nodes.append(Node(_titled("lost", f"the messages from {known.lost_at} on could not be followed"), []))
+        nodes.append(TreeNode(_titled("lost", f"the messages from {known.lost_at} on could not be followed"), []))
     return nodes
 
 
@@ -134,13 +134,13 @@ def _line(name: str, *facts: str) -> list[Piece]:
     return [("string", printable(name)), ("", f" {', '.join(map(printable, facts))}")]
 
 
-def _branch(name: str, text: str, lines: Iterable[list[Piece]], count: int, most: int | None) -> Node:
+def _branch(name: str, text: str, lines: Iterable[list[Piece]], count: int, most: int | None) -> TreeNode:
     """A kind of thing, with a line for each thing, or for the first ones."""
     shown: Sequence[list[Piece]] = [line for number, line in enumerate(lines) if most is None or number < most]
-    nodes = [Node(line, []) for line in shown]
+    nodes = [TreeNode(line, []) for line in shown]
     if len(shown) < count:
-        nodes.append(Node([("detail", f"... {count - len(shown):,} more, which --full shows")], []))
-    return Node(_titled(name, text), nodes)
+        nodes.append(TreeNode([("detail", f"... {count - len(shown):,} more, which --full shows")], []))
+    return TreeNode(_titled(name, text), nodes)
 
 
 # The command

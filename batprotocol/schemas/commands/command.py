@@ -210,9 +210,9 @@ def schema(
     output = Output()
     files = [SchemaFile(each, include, root_type or "") for each in diff or (described, wireshark) if each is not None]
     if diff is not None:
-        from batprotocol.schemas.commands.comparison import Comparison, show_differences
+        from batprotocol.schemas.commands.comparison import ComparisonOptions, show_differences
 
-        comparison = Comparison(allow, check, report or "text", readers or "both", encoding or "both")
+        comparison = ComparisonOptions(allow, check, report or "text", readers or "both", encoding or "both")
         status = show_differences(files[0], files[1], comparison, output)
         context.exit(status)
     if described is not None:

@@ -16,13 +16,13 @@ from batprotocol.errors import InputError
 from batprotocol.model import Direction
 from batprotocol.schemas import TODAY, Difference, Effect, Fitting, Verdict, age, ages, differences
 from batprotocol.schemas._differences import worst_of
-from batprotocol.schemas._reports import REPORTS, Finding, Judged, judged
+from batprotocol.schemas._reports import REPORTS, Judged, JudgedDifference, judged
 from batprotocol.schemas._sources import places_of
 from batprotocol.wire import detect
 
 __all__ = [
     "NOT_READ",
-    "Comparison",
+    "ComparisonOptions",
     "show_ages",
     "show_differences",
 ]
@@ -34,7 +34,7 @@ NOT_READ: Final = 2
 _STYLES = {Verdict.FINE: "good", Verdict.REFUSED: "bad", Verdict.MISREAD: "bad"}
 
 
-class Comparison(NamedTuple):
+class ComparisonOptions(NamedTuple):
     """The differences that a user wants to see.
 
     Attributes:
@@ -52,7 +52,7 @@ class Comparison(NamedTuple):
     encoding: str
 
 
-def show_differences(old: SchemaFile, new: SchemaFile, comparison: Comparison, output: Output) -> int:
+def show_differences(old: SchemaFile, new: SchemaFile, comparison: ComparisonOptions, output: Output) -> int:
     """Print the differences, and return the exit status: 1 if an effect is worse than allowed.
 
     Args:
@@ -100,7 +100,7 @@ def _checked(result: Judged) -> Iterator[list[Piece]]:
         yield [("good", words if result.findings else "no difference")]
 
 
-def _where(finding: Finding, new: str) -> str:
+def _where(finding: JudgedDifference, new: str) -> str:
     return f"{finding.line.file}:{finding.line.line}" if finding.line else new
 
 

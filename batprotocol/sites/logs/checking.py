@@ -16,9 +16,8 @@ from batprotocol._util.tables import LeftOut
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.results.times import HostUse, JobTimes
 from batprotocol.simulator import JobRow, Platform, Workload
-from batprotocol.sites.logs.asking import Unit, held_before
-from batprotocol.sites.logs.jobs import LoggedJob
-from batprotocol.sites.logs.runs import Attempts, Run, runs_of, share_of
+from batprotocol.sites.logs.jobs import Attempts, LoggedJob, LoggedRun, runs_of, share_of
+from batprotocol.sites.logs.workloads import Unit, held_before
 from batprotocol.workloads.requests import Allocated, Request, read_request
 
 __all__ = [
@@ -290,7 +289,7 @@ def _requests(workload: Workload) -> dict[str, Request]:
     return {submission.id[cut:]: read_request(submission.job.extra_data) for submission in workload}
 
 
-def _held_in_log(run: Run, unit: Unit, cores: Mapping[str, int], usual: float) -> float:
+def _held_in_log(run: LoggedRun, unit: Unit, cores: Mapping[str, int], usual: float) -> float:
     """The number of hosts that a job has in the log, of which it may have parts: by its cores, as `HostUse` counts."""
     if unit == "cores":
         return run.job.cores or run.job.requested_cores or run.host_count

@@ -1,38 +1,39 @@
 """The formats of logs: one table with their names, how a file shows that it has one, and their readers.
 
-A format is a module or a package beside this one with a function `read_...`. It is imported when it is needed.
+`read_log` finds the format of a file, and reads its jobs as often as they are needed. The module of a format is
+imported when it is needed.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
 from importlib import import_module
-from typing import Final, NamedTuple, Protocol
+from types import TracebackType
+from typing import Any, Final, NamedTuple
 
+from batprotocol._util.files import naming
 from batprotocol._util.tables import LeftOut
-from batprotocol.sites.logs.jobs import LoggedJob
+from batprotocol.errors import InputError, hint, shown
+from batprotocol.sites.logs.jobs import LoggedJob, Reader
+from batprotocol.sites.logs.sources import PARQUET, opened, parquet_columns
 
-__all__ = ["FORMATS", "LogFormat", "Reader"]
-
-
-class Reader(Protocol):
-    """A reader of a format. It streams: it keeps no more of the file than it must."""
-
-    def __call__(
-        self, path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | None = None
-    ) -> Iterator[LoggedJob]:
-        """The jobs of a file, in its order.
-
-        Args:
-            path: the file, compressed by gzip or xz or not.
-            left_out: where it counts what it leaves out.
-            zone: the zone of times that have none, such as `Europe/Paris`; None: UTC.
-
-        Raises:
-            InputError: the file as a whole cannot be read: it has no header, or is not of this format.
-            OSError: the file cannot be read.
-        """
+__all__ = [
+    "FORMATS",
+    "STANDARD_INPUT",
+    "Log",
+    "LogFormat",
+    "Reader",
+    "format_of",
+    "is_logged",
+    "read_log",
+]
 
 
 class LogFormat(NamedTuple):
@@ -58,7 +59,7 @@ class LogFormat(NamedTuple):
         return found
 
 
-_READY: Final = "batprotocol.sites.logs.columns.ready"
+_READY: Final = "batprotocol.sites.logs.columns"
 
 FORMATS: Final[dict[str, LogFormat]] = {
     "table": LogFormat(
@@ -93,12 +94,12 @@ FORMATS: Final[dict[str, LogFormat]] = {
     ),
     "elastisim": LogFormat(
         "ElastiSim: the jobs of a workload",
-        "batprotocol.sites.logs.elastisim:read_elastisim",
+        "batprotocol.sites.logs.managers.elastisim:read_elastisim",
         (r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"(?:type|submit_time|num_nodes(?:_min)?|application_model)"\s*:',),
     ),
     "sacct-json": LogFormat(
         "Slurm's sacct with --json",
-        "batprotocol.sites.logs.slurm.records:read_sacct_json",
+        "batprotocol.sites.logs.managers.sacct:read_sacct_json",
         (
             r'\s*\{\s*"meta"\s*:\s*\{\s*"(?:plugins?|client|command|slurm|Slurm)"\s*:',
             r'\s*\{\s*(?:"(?:errors|warnings)"\s*:\s*\[\s*\]\s*,\s*)*"jobs"\s*:\s*\[\s*\{\s*"account"\s*:',
@@ -108,7 +109,7 @@ FORMATS: Final[dict[str, LogFormat]] = {
     ),
     "pbs": LogFormat(
         "accounting records of PBS Pro, OpenPBS and Torque",
-        "batprotocol.sites.logs.pbs:read_pbs",
+        "batprotocol.sites.logs.managers.pbs:read_pbs",
         (r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2};[A-Za-z];",),
     ),
     "lsf": LogFormat(
@@ -131,7 +132,7 @@ FORMATS: Final[dict[str, LogFormat]] = {
     ),
     "gridstat": LogFormat(
         "CiGri's gridstat -j",
-        "batprotocol.sites.logs.managers.cigri:read_gridstat",
+        "batprotocol.sites.logs.managers.oar:read_gridstat",
         (r"(?:\$ gridstat -j [^\n]*\n)?id: ",),
     ),
     "flux": LogFormat(
@@ -144,14 +145,190 @@ FORMATS: Final[dict[str, LogFormat]] = {
     ),
     "jobcomp": LogFormat(
         "Slurm's completion plugin jobcomp/filetxt",
-        "batprotocol.sites.logs.slurm.completions:read_jobcomp",
+        "batprotocol.sites.logs.managers.sacct:read_jobcomp",
         (r"JobId=[0-9]+ UserId=",),
     ),
     "sacct": LogFormat(
         "Slurm's sacct, with --parsable or with columns of a fixed width",
-        "batprotocol.sites.logs.slurm.text:read_sacct",
+        "batprotocol.sites.logs.managers.sacct:read_sacct",
         (r"\s*(?:[A-Za-z][A-Za-z0-9]*[^A-Za-z0-9\r\n]+)*JobID(?:Raw)?(?![A-Za-z0-9=])",),
         takes_fields=True,
     ),
 }
 """The formats by their names, in the order in which a file is compared with them."""
+
+
+# Opening
+
+
+_BEGIN: Final = 1 << 16
+"""The characters at the beginning of a file that show its format."""
+
+STANDARD_INPUT: Final = "-"
+"""The name of a log that is read from standard input."""
+
+
+class Log:
+    """A log, whose jobs are read from its file in each iteration.
+
+    The first iteration counts the rows that it leaves out. A pipe, which can be read only once, is kept in a temporary
+    file until the log is closed.
+
+    Args:
+        path: the file, or `-` for standard input.
+        format: the name of a format in `FORMATS`, or a file of columns (`.toml`); None: the content shows it.
+        zone: the zone of times that have none, such as `Europe/Paris`; None: UTC.
+        left_out: where the reader counts what it leaves out.
+        fields: the names of the columns, for a file of `sacct --noheader`; None: the file has a header.
+        delimiter: the text between the values of sacct's rows; None: its header shows it, or it is `|`.
+
+    Attributes:
+        name: the file, for errors.
+        format: the name of its format.
+        left_out: what its reader left out.
+
+    Raises:
+        InputError: the format is not known, or has no fields.
+        OSError: the file cannot be read.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        format: str | None = None,
+        zone: str | None = None,
+        left_out: LeftOut | None = None,
+        *,
+        fields: Sequence[str] | None = None,
+        delimiter: str | None = None,
+    ) -> None:
+        self.name = "standard input" if path == STANDARD_INPUT else os.fspath(path)
+        self.left_out = LeftOut() if left_out is None else left_out
+        self._zone = zone
+        self._is_counted = False
+        self._kept = ExitStack()
+        try:
+            self._path = self._kept_path(path)
+            layout = {"fields": fields, "delimiter": delimiter}
+            given: dict[str, Any] = {name: value for name, value in layout.items() if value is not None}
+            if given:
+                format = _with_fields(format)
+            self.format = format or format_of(self._path, self.name)
+            reader: Callable[..., Iterator[LoggedJob]] = reader_of(self.format)
+            self._reader = partial(reader, **given)
+        except BaseException:
+            self.close()
+            raise
+
+    def _kept_path(self, path: str | os.PathLike[str]) -> str | os.PathLike[str]:
+        source = "/dev/stdin" if path == STANDARD_INPUT else path
+        if stat.S_ISREG(os.stat(source).st_mode) and path != STANDARD_INPUT:
+            return path
+        copy = tempfile.NamedTemporaryFile(prefix="batproto-log-")  # noqa: SIM115  # it is closed with the log
+        self._kept.enter_context(copy)
+        with naming(self.name), open(source, "rb") as file:
+            shutil.copyfileobj(file, copy)
+        copy.flush()
+        return copy.name
+
+    def __iter__(self) -> Iterator[LoggedJob]:
+        left_out = LeftOut() if self._is_counted else self.left_out
+        self._is_counted = True
+        try:
+            yield from self._reader(self._path, left_out, zone=self._zone)
+        except InputError as error:
+            if error.file != os.fspath(self._path) or error.file == self.name:
+                raise
+            raise InputError(error.reason, error.path, file=self.name, line=error.line, column=error.column) from None
+
+    def close(self) -> None:
+        """Remove the temporary file, if there is one."""
+        self._kept.close()
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def read_log(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    zone: str | None = None,
+    left_out: LeftOut | None = None,
+    *,
+    fields: Sequence[str] | None = None,
+    delimiter: str | None = None,
+) -> Log:
+    """Open a log. The arguments are those of `Log`, which reads the jobs when you iterate over it.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("id,submitted,started,ended,user\\n7,0,5,9,ada\\n")
+    ...     _ = file.seek(0)
+    ...     [job.user for job in read_log(file.name)]
+    ['ada']
+    """
+    return Log(path, format, zone, left_out, fields=fields, delimiter=delimiter)
+
+
+def _with_fields(format: str | None) -> str:
+    """The format of a log whose fields or delimiter are given; the one that takes them, if none is named."""
+    able = [name for name, each in FORMATS.items() if each.takes_fields]
+    if format is not None and format not in able:
+        raise InputError(f"fields and a delimiter are for {', '.join(able)}, not for the format {shown(format)}")
+    return format or able[0]
+
+
+def format_of(path: str | os.PathLike[str], name: str = "") -> str:
+    """The name of the format that the content of a file shows.
+
+    Args:
+        path: the file.
+        name: its name in an error.
+
+    Raises:
+        InputError: no format of `FORMATS` begins like this.
+        OSError: the file cannot be read.
+    """
+    with opened(path) as source:
+        source.name = name or source.name
+        begin = source.first()
+        if begin.startswith(PARQUET):
+            text = f"PAR1 {','.join(parquet_columns(source))}"
+        else:
+            text = begin[:_BEGIN].decode("utf-8-sig", "replace")
+        for found, format in FORMATS.items():
+            if any(re.match(pattern, text) for pattern in format.looks_like):
+                return found
+        raise InputError(
+            f"expected a log in one of the formats {', '.join(FORMATS)}; name its format", file=source.name
+        )
+
+
+def is_logged(path: str | os.PathLike[str]) -> bool:
+    """Whether the content of a file is that of a format of `FORMATS`; no if it cannot be read."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode) and bool(format_of(path))
+    except (InputError, OSError):
+        return False
+
+
+def reader_of(format: str) -> Reader:
+    """The reader of a format, by its name, or by a file that describes the columns of a table.
+
+    Raises:
+        InputError: there is no such format, or the file cannot be used.
+        OSError: the file cannot be read.
+    """
+    if format in FORMATS:
+        return FORMATS[format].reader()
+    if format.endswith(".toml"):
+        from batprotocol.sites.logs.columns import read_by, read_mapping
+
+        return partial(read_by, read_mapping(format))
+    known = f"{', '.join(FORMATS)}, or a file of columns that ends with .toml"
+    raise InputError(f"expected one of {known}, got {shown(format)}{hint(format, FORMATS)}")

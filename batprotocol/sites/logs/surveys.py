@@ -7,25 +7,92 @@ that come twice, and whether jobs share hosts. It must not know workloads and pl
 from __future__ import annotations
 
 import heapq
+import pickle
 import struct
+import tempfile
 from array import array
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from functools import lru_cache
 from math import inf
-from typing import Final
+from typing import IO, Final
 
 import msgspec
 
 from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
-from batprotocol.sites.logs.jobs import LoggedJob
-from batprotocol.sites.logs.runs import Attempts, Run, Share, run_id, runs_of, share_of
-from batprotocol.sites.logs.sorting import Keyed, in_order
+from batprotocol.sites.logs.jobs import Attempts, HostShare, LoggedJob, LoggedRun, run_id, runs_of, share_of
 from batprotocol.workloads.columns import Hashes
 from batprotocol.workloads.platform import natural_order
 from batprotocol.workloads.requests.notation import parse_dependency
 
-__all__ = ["Peak", "Survey", "survey_of"]
+__all__ = [
+    "Keyed",
+    "Peak",
+    "Survey",
+    "in_order",
+    "survey_of",
+]
+
+
+# Sorting of more values than fit into memory
+
+
+Keyed = tuple[float, bytes, bytes]
+"""A value to sort: two keys, and the value itself."""
+
+_MOST_VALUES: Final = 50_000
+_MOST_BYTES: Final = 1 << 24
+_BATCH: Final = 500
+
+
+def in_order(values: Iterable[Keyed], *, most_values: int = _MOST_VALUES) -> Iterator[Keyed]:
+    """The values by their keys. If keys are equal, the values themselves are compared.
+
+    Args:
+        values: the values. They are all read before the first result.
+        most_values: how many of them are kept in memory.
+
+    >>> list(in_order([(2.0, b"a", b"x"), (1.0, b"b", b"y"), (1.0, b"a", b"z")], most_values=1))
+    [(1.0, b'a', b'z'), (1.0, b'b', b'y'), (2.0, b'a', b'x')]
+
+    Raises:
+        OSError: a temporary file cannot be written.
+    """
+    with ExitStack() as stack:
+        files: list[IO[bytes]] = []
+        last: Keyed | None = None
+        part: list[Keyed] = []
+        size = 0
+        for value in values:
+            part.append(value)
+            size += len(value[2])
+            if len(part) >= most_values or size >= _MOST_BYTES:
+                part.sort()
+                if last is None or part[0] < last:  # a part that continues the one before stays in its file
+                    files.append(stack.enter_context(tempfile.TemporaryFile()))
+                last = part[-1]
+                _write(files[-1], part)
+                part, size = [], 0
+        part.sort()
+        for file in files:
+            file.seek(0)
+        yield from heapq.merge(*map(_read, files), part) if files else part
+
+
+def _write(file: IO[bytes], values: list[Keyed]) -> None:
+    for place in range(0, len(values), _BATCH):
+        pickle.dump(values[place : place + _BATCH], file, pickle.HIGHEST_PROTOCOL)
+
+
+def _read(file: IO[bytes]) -> Iterator[Keyed]:
+    while True:
+        try:
+            batch: list[Keyed] = pickle.load(file)
+        except EOFError:
+            return
+        yield from batch
+
 
 _SHARED: Final = 0.01
 """Jobs share hosts if more than this share of placements overlap with another one. Fewer are faults of clocks."""
@@ -143,7 +210,7 @@ class _Look:
         self.first, self.last, self.end = inf, -inf, -inf
         self.users: set[str] = set()
         self.names: dict[str, int] = {}
-        self.shares: dict[Share, int] = {}
+        self.shares: dict[HostShare, int] = {}
         self.ids = Hashes()
         self.partitions: dict[str, set[int]] = {}
         self._arrays = Hashes()
@@ -158,7 +225,7 @@ class _Look:
                 self.users.add(job.user)
             yield job
 
-    def usages(self, runs: Iterable[Run]) -> Iterator[Keyed]:
+    def usages(self, runs: Iterable[LoggedRun]) -> Iterator[Keyed]:
         """The hosts of each run by its start, in bytes: its end, its share, its hosts."""
         for run in runs:
             self._note(run)
@@ -174,7 +241,7 @@ class _Look:
             head = _HEAD.pack(run.ended, number, run.host_count)
             yield run.started, b"", head + hosts.tobytes()
 
-    def _note(self, run: Run) -> None:
+    def _note(self, run: LoggedRun) -> None:
         self.runs += 1
         self.ids.add(run.id)
         submitted = run.attempt.submitted
@@ -220,10 +287,10 @@ def _named(dependency: str) -> tuple[str, ...]:
 class _Sweep:
     """The use of hosts, run by run in the order of their starts."""
 
-    def __init__(self, shares: dict[Share, int]) -> None:
+    def __init__(self, shares: dict[HostShare, int]) -> None:
         self.placements = self.overlaps = self.peak_hosts = self.peak_cores = 0
         self._shares = shares
-        self._by_number: list[Share] = []
+        self._by_number: list[HostShare] = []
         self._running: dict[int, list[tuple[float, int]]] = {}
         self._now: dict[int, list[int]] = {}  # jobs, cores, memory of a host
         self._most: dict[int, list[int]] = {}

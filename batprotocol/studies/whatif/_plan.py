@@ -15,8 +15,8 @@ from batprotocol.errors import InputError
 from batprotocol.policies.slurm import is_slurm, slurm_files
 from batprotocol.policies.slurm.scheduler import LIKE
 from batprotocol.simulator import Platform, Workload
+from batprotocol.sites.logs.formats import STANDARD_INPUT, is_logged, read_log
 from batprotocol.sites.logs.imports import Import
-from batprotocol.sites.logs.opening import STANDARD_INPUT, is_logged, read_log
 from batprotocol.sites.slurm.configuration import read_configuration
 from batprotocol.studies.comparing.rows import label
 from batprotocol.studies.whatif._question import (

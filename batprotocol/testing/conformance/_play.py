@@ -81,7 +81,7 @@ class Advised(NamedTuple):
     log: list[Utterance]
 
 
-class Played(NamedTuple):
+class PlayedCase(NamedTuple):
     """A simulation that was played.
 
     Attributes:
@@ -110,7 +110,7 @@ def play(
     timeouts: Timeouts,
     ignore: frozenset[str],
     advise_after: float | None = None,
-) -> Played:
+) -> PlayedCase:
     """Play a simulation with a fresh decision component.
 
     Args:
@@ -138,14 +138,14 @@ def play(
             violation = _unreadable(talk, rules, error)
         except Misconduct as error:
             violation = game.violation(error.rule, error.text)
-        except _Found as error:
+        except _CaseFinding as error:
             violation = error.violation
         if violation is None:
             advised = None if advise_after is None else _advised(case, talk.log, advise_after)
-            return Played(None, game.counts, game.remarks, talk.slowest, frozenset(game.ages), advised)
+            return PlayedCase(None, game.counts, game.remarks, talk.slowest, frozenset(game.ages), advised)
         if violation.rule.partition(".")[0] != "edc" and talk.has_more(_PATIENCE):
             violation = game.violation("edc.second-answer", "an answer came twice, or before its message")
-        return Played(
+        return PlayedCase(
             Finding(violation, case, talk.log, talk.details(), talk.place()),
             game.counts,
             game.remarks,
@@ -159,7 +159,7 @@ def _advised(case: Case, log: list[Utterance], seconds: float) -> Advised | None
     return Advised(tuple(found), case, log) if found else None
 
 
-class _Found(Exception):
+class _CaseFinding(Exception):
     def __init__(self, violation: Violation) -> None:
         super().__init__(violation)
         self.violation = violation
@@ -221,7 +221,7 @@ class _Game:
     def _blame(self, violations: tuple[Violation, ...] | list[Violation]) -> None:
         for violation in violations:
             if counts_as_finding(violation) and violation.rule not in self._ignore:
-                raise _Found(violation)
+                raise _CaseFinding(violation)
             self.remarks[violation.rule] += 1
 
     def _look_for_the_end(self, message: Message, reply: Message, turns: int) -> None:

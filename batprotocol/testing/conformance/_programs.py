@@ -46,7 +46,9 @@ class _WireTalk(Talk):
     The socket is a DEALER that speaks as Batsim's REQ does: a REQ would swallow a second answer.
     """
 
-    def __init__(self, context: zmq.Context[Any], endpoint: str, timeouts: Timeouts, program: _Program | None) -> None:
+    def __init__(
+        self, context: zmq.Context[Any], endpoint: str, timeouts: Timeouts, program: _ProgramTarget | None
+    ) -> None:
         super().__init__()
         self._timeouts = timeouts
         self._program = program
@@ -131,7 +133,7 @@ class _WireTalk(Talk):
             self._was_connected = self._was_connected or event == zmq.EVENT_CONNECTED
             self._gone_since = time.monotonic() if event == zmq.EVENT_DISCONNECTED else None
 
-    def _mourn(self, program: _Program) -> None:
+    def _mourn(self, program: _ProgramTarget) -> None:
         """The program has ended. Its last message may still be on its way, until the connection is closed."""
         until = time.monotonic() + _GRACE
         while time.monotonic() < until and (self._gone_since is None or not self._was_connected):
@@ -159,7 +161,7 @@ class _WireTalk(Talk):
         self._socket.close(linger=0)
 
 
-class _Program:
+class _ProgramTarget:
     """A program that was started, in a process group of its own."""
 
     def __init__(self, command: Sequence[str], endpoint: str) -> None:
@@ -231,9 +233,9 @@ class Command(Target):
         self._folder = tempfile.mkdtemp(prefix="conformance-")
         self._context: zmq.Context[Any] = zmq.Context()
         self._number = 0
-        self._ready: list[_Program] = []
-        self._leaving: list[_Program] = []
-        self._all: list[_Program] = []
+        self._ready: list[_ProgramTarget] = []
+        self._leaving: list[_ProgramTarget] = []
+        self._all: list[_ProgramTarget] = []
 
     def start(self, timeouts: Timeouts) -> Talk:
         self._sweep()
@@ -243,13 +245,13 @@ class Command(Target):
             self._ready.append(self._launch())
         return talk
 
-    def _launch(self) -> _Program:
+    def _launch(self) -> _ProgramTarget:
         self._number += 1
         endpoint = self._endpoint or f"ipc://{self._folder}/{self._number}.sock"
         command = [argument.replace("{endpoint}", endpoint) for argument in self._command]
         with _SignalsLater():  # a program that nobody knows of would be left behind
             try:
-                program = _Program(command, endpoint)
+                program = _ProgramTarget(command, endpoint)
             except OSError as error:
                 reason = error.strerror or str(error)
                 text = f"it cannot be started: {reason[:1].lower()}{reason[1:]}"
@@ -282,7 +284,7 @@ class Command(Target):
 
 class _ProgramTalk(_WireTalk):
     def __init__(
-        self, context: zmq.Context[Any], timeouts: Timeouts, program: _Program, leaving: list[_Program]
+        self, context: zmq.Context[Any], timeouts: Timeouts, program: _ProgramTarget, leaving: list[_ProgramTarget]
     ) -> None:
         super().__init__(context, program.endpoint, timeouts, program)
         self._own = program

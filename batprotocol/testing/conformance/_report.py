@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from batprotocol.conversation import RULE_SETS, RULES
 from batprotocol.conversation.advice import KINDS
-from batprotocol.testing.conformance._play import Advised, Finding, Played
+from batprotocol.testing.conformance._play import Advised, Finding, PlayedCase
 from batprotocol.testing.rules import ALL_RULES
 
 _EXECUTE: Final = "ExecuteJobEvent"
@@ -128,7 +128,7 @@ class Report:
         self.advice: dict[str, tuple[int, Advised]] = {}
         self.seconds = 0.0
 
-    def add(self, stage: str, played: Played) -> None:
+    def add(self, stage: str, played: PlayedCase) -> None:
         """One more simulation was played."""
         self.simulations += 1
         self.stages[stage] += 1

@@ -17,7 +17,7 @@ from batprotocol.model import Direction
 from batprotocol.model.value import Value
 from batprotocol.simulator import DecisionComponent, Player
 from batprotocol.testing.conformance._cases import STAGES, Case, Stage, kills_that_race
-from batprotocol.testing.conformance._play import Finding, Played, play
+from batprotocol.testing.conformance._play import Finding, PlayedCase, play
 from batprotocol.testing.conformance._report import Report
 from batprotocol.testing.conformance._targets import InProcess, Target, Timeouts, encoded
 from batprotocol.testing.rules import ALL_RULES, explained
@@ -71,7 +71,7 @@ def search(
         CannotRun: there is no decision component.
     """
     began = time.monotonic()
-    searching = _Search(
+    searching = _CaseSearch(
         target, examples, seed, rules, init, Timeouts(2 * timeout, timeout), ignore, advise_after, on_progress
     )
     for stage in STAGES:
@@ -85,7 +85,7 @@ def search(
     return searching.report
 
 
-class _Search:
+class _CaseSearch:
     def __init__(
         self,
         target: Target,
@@ -146,7 +146,7 @@ class _Search:
                 raise error.__context__ from None
             raise
 
-    def _play(self, case: Case, timeouts: Timeouts) -> Played:
+    def _play(self, case: Case, timeouts: Timeouts) -> PlayedCase:
         return play(
             case,
             self._target,

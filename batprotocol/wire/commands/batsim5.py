@@ -11,7 +11,7 @@ from batprotocol.edc.recording.names import SIDES, MessagePlace
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction
 from batprotocol.wire import decode, decode_binary, detect, frames, json, text_in
-from batprotocol.wire.commands.protocols import Reading, Spoken
+from batprotocol.wire.commands.protocols import MessageProtocol, Reading
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue
@@ -132,7 +132,7 @@ def _write(reading: Reading, to: str, indent: int | None) -> bytes:
     return reading.message.to_json(indent).encode() + b"\n" if to == "json" else reading.message.to_binary()
 
 
-def size_prefixed(spoken: Spoken) -> Spoken:
+def size_prefixed(spoken: MessageProtocol) -> MessageProtocol:
     """A protocol whose messages are size-prefixed flatbuffers, without frames of the handshake.
 
     Args:
@@ -174,14 +174,14 @@ def _adviser(seconds: float) -> Adviser:
     return Adviser(seconds)
 
 
-BATSIM_5: Final = Spoken("Batsim 5", detect, _read, _title, _catalogue, _judge, _write, _adviser, _opens)
+BATSIM_5: Final = MessageProtocol("Batsim 5", detect, _read, _title, _catalogue, _judge, _write, _adviser, _opens)
 """The protocol of `schema/batprotocol.fbs`. It also reads the bytes of no other protocol, and reports their faults."""
 
 
 # By another schema
 
 
-def by_schema(schema: SchemaFile) -> Spoken:
+def by_schema(schema: SchemaFile) -> MessageProtocol:
     """The protocol of a schema.
 
     Raises:

@@ -14,7 +14,15 @@ from batprotocol._util.rules import Violation
 from batprotocol.cli.terminal import Output, number_of, print_advice, printable
 from batprotocol.edc.recording.names import place_of
 from batprotocol.edc.recording.sources import Found, messages
-from batprotocol.wire.commands.protocols import Adviser, Judge, Spoken, protocol_of, read
+from batprotocol.wire.commands.protocols import (
+    Adviser,
+    Judge,
+    MessageAdviser,
+    MessageProtocol,
+    Spoken,
+    protocol_of,
+    read,
+)
 
 if TYPE_CHECKING:
     from batprotocol.conversation.advice import Advice
@@ -35,7 +43,7 @@ def check(
     *,
     rules: str,
     quiet: bool,
-    expected: Spoken | None = None,
+    expected: MessageProtocol | None = None,
     advise: float | None = None,
 ) -> None:
     """Check the conversations that these arguments name. Print the violations, and a line for each conversation.
@@ -92,11 +100,11 @@ def _print(name: str, violation: Violation, output: Output, path: str) -> None:
 class _Judged:
     """The part of a conversation that was read, and its violations."""
 
-    def __init__(self, rules: str, expected: Spoken | None, advise: float | None) -> None:
+    def __init__(self, rules: str, expected: MessageProtocol | None, advise: float | None) -> None:
         self.rules = rules
         self.expected = expected
         self.judge: Judge | None = None  # the first message shows the protocol
-        self.adviser: Adviser | None = None
+        self.adviser: MessageAdviser | None = None
         self.seconds = advise
         self.counts: Counter[str] = Counter()
         self.messages = 0
@@ -180,7 +188,7 @@ class _Judged:
 # `batproto validate`
 
 
-def validate(arguments: Sequence[str], output: Output, *, quiet: bool, spoken: Spoken | None = None) -> None:
+def validate(arguments: Sequence[str], output: Output, *, quiet: bool, spoken: MessageProtocol | None = None) -> None:
     """Check the messages that these arguments name, and print a line for each good file unless `quiet` is set.
 
     If `spoken` is given, all messages are read as messages of that protocol.
@@ -211,7 +219,7 @@ class _Tally:
     events: int = 0
     last: str = ""
     previous: str = ""
-    spoken: Spoken | None = None
+    spoken: MessageProtocol | None = None
 
     def add(self, found: Found, output: Output) -> None:
         """Count one message, and report what is wrong with it."""

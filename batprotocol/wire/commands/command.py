@@ -20,7 +20,7 @@ from batprotocol.cli.parameters import (
 from batprotocol.cli.terminal import Output
 
 if TYPE_CHECKING:
-    from batprotocol.wire.commands.protocols import Spoken
+    from batprotocol.wire.commands.protocols import MessageProtocol
 
 __all__ = ["check", "convert", "dump", "how_shown", "validate"]
 
@@ -35,7 +35,7 @@ def _event_names(context: click.Context, parameter: click.Parameter, names: tupl
     return frozenset(chosen)
 
 
-def _spoken(schema: SchemaFile | None, size_prefixed: bool, output: Output) -> Spoken | None:
+def _spoken(schema: SchemaFile | None, size_prefixed: bool, output: Output) -> MessageProtocol | None:
     """The protocol of a schema that the user named, and of messages that the user says are size-prefixed."""
     if schema is None and not size_prefixed:
         return None

@@ -15,7 +15,7 @@ from batprotocol.cli.terminal import Output
 from batprotocol.edc.recording.names import place_of
 from batprotocol.edc.recording.sources import RECORDINGS, is_recording, single
 from batprotocol.errors import DecodeError, InputError
-from batprotocol.wire.commands.protocols import Reading, Spoken, read
+from batprotocol.wire.commands.protocols import MessageProtocol, Reading, Spoken, read
 
 __all__ = ["convert"]
 
@@ -23,7 +23,9 @@ BY_SUFFIX = {".bin": "binary", ".fb": "binary", ".json": "json", ".yaml": "yaml"
 OTHER = {"binary": "json", "json": "binary"}
 
 
-def convert(source: str, target: str, to: str | None, indent: int | None, spoken: Spoken | None = None) -> None:
+def convert(
+    source: str, target: str, to: str | None, indent: int | None, spoken: MessageProtocol | None = None
+) -> None:
     """Convert the message that `source` names.
 
     Args:

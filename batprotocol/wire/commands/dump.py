@@ -11,9 +11,9 @@ from batprotocol.edc.recording.names import DIRECTIONS, place_of
 from batprotocol.edc.recording.sources import Found, messages
 from batprotocol.errors import EncodeError
 from batprotocol.wire import json
-from batprotocol.wire.commands.protocols import Reading, Spoken, read
+from batprotocol.wire.commands.protocols import MessageProtocol, Reading, read
 from batprotocol.wire.commands.selection import Selection
-from batprotocol.wire.commands.tree import Node, Trees, draw
+from batprotocol.wire.commands.tree import TreeNode, Trees, draw
 
 __all__ = ["SHAPES", "Selection", "dump", "print_frames", "tree_text"]
 
@@ -27,7 +27,7 @@ def dump(
     shape: str,
     *,
     full: bool,
-    spoken: Spoken | None = None,
+    spoken: MessageProtocol | None = None,
 ) -> None:
     """Print the messages that these arguments name, in one of `SHAPES`.
 
@@ -58,7 +58,7 @@ class Shown:
     """
 
     def __init__(
-        self, output: Output, selection: Selection, shape: str, *, full: bool, spoken: Spoken | None = None
+        self, output: Output, selection: Selection, shape: str, *, full: bool, spoken: MessageProtocol | None = None
     ) -> None:
         self._spoken = spoken
         self._output = output
@@ -119,7 +119,7 @@ def tree_text(name: str, data: bytes, trees: Trees) -> str:
     return "\n".join("".join(text for _, text in pieces) for pieces in lines)
 
 
-def _nodes(reading: Reading, indices: list[int], trees: Trees) -> Iterator[Node]:
+def _nodes(reading: Reading, indices: list[int], trees: Trees) -> Iterator[TreeNode]:
     """The nodes of a message: all that is not an event, and the events with these numbers."""
     if reading.text is not None:
         yield trees.text("text", reading.text)

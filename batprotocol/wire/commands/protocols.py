@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from batprotocol.wire.reflection import Schema
 
 __all__ = [
-    "Adviser",
     "Judge",
+    "MessageAdviser",
+    "MessageProtocol",
     "ProtocolRow",
     "Reading",
-    "Spoken",
     "all_catalogues",
     "catalogues",
     "protocol_of",
@@ -60,7 +60,7 @@ class Reading:
         schema: the schema that it was read by, if it is not the current one of Batsim 5.
     """
 
-    protocol: Spoken
+    protocol: MessageProtocol
     kind: str
     message: Message | None = None
     text: str | None = None
@@ -103,7 +103,7 @@ class Judge(Protocol):
         ...
 
 
-class Adviser(Protocol):
+class MessageAdviser(Protocol):
     """Something that collects advice about a conversation, message after message."""
 
     def feed(self, said: bytes, /) -> None:
@@ -115,7 +115,7 @@ class Adviser(Protocol):
         ...
 
 
-class Spoken(NamedTuple):
+class MessageProtocol(NamedTuple):
     """The functions with which the command handles a protocol.
 
     Attributes:
@@ -141,7 +141,7 @@ class Spoken(NamedTuple):
     catalogue: Callable[[], Catalogue]
     judge: Callable[[str], Judge]
     write: Callable[[Reading, str, int | None], bytes]
-    adviser: Callable[[float], Adviser] | None = None
+    adviser: Callable[[float], MessageAdviser] | None = None
     opens: Callable[[bytes], str] = lambda data: ""
     notes: tuple[str, ...] = ()
 
@@ -159,7 +159,7 @@ class ProtocolRow:
     """
 
     pattern: re.Pattern[bytes]
-    load: Callable[[], Spoken]
+    load: Callable[[], MessageProtocol]
 
 
 @cache
@@ -172,14 +172,14 @@ def rows() -> tuple[ProtocolRow, ...]:
     return (*found, ProtocolRow(re.compile(b""), partial(_loaded, "batprotocol.wire.commands.batsim5:BATSIM_5")))
 
 
-def _loaded(place: str) -> Spoken:
+def _loaded(place: str) -> MessageProtocol:
     module, _, name = place.partition(":")
     found = getattr(import_module(module), name)
-    assert isinstance(found, Spoken)
+    assert isinstance(found, MessageProtocol)
     return found
 
 
-def protocol_of(data: bytes) -> tuple[Spoken, str]:
+def protocol_of(data: bytes) -> tuple[MessageProtocol, str]:
     """The protocol that these bytes belong to, and their kind of message in it."""
     head = data[:_HEAD]
     for row in rows():
@@ -195,7 +195,9 @@ _HEAD: Final = 4096
 """How many bytes are compared with the patterns of protocols."""
 
 
-def read(data: bytes, *, strict: bool, place: MessagePlace | None = None, spoken: Spoken | None = None) -> Reading:
+def read(
+    data: bytes, *, strict: bool, place: MessagePlace | None = None, spoken: MessageProtocol | None = None
+) -> Reading:
     """Read a message or a handshake frame. It never raises an exception because of the bytes.
 
     Args:

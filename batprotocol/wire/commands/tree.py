@@ -14,7 +14,7 @@ from batprotocol.cli.terminal import Guides, Piece, number_of, printable, quote,
 from batprotocol.model import Doubles
 from batprotocol.wire.reflection import Field, Type
 
-__all__ = ["Node", "Trees", "draw"]
+__all__ = ["TreeNode", "Trees", "draw"]
 
 NUMBERS = 8
 """The number of numbers of a vector that are shown."""
@@ -47,20 +47,20 @@ _WRAPPED: dict[str, Field] = {
 """The only field of each table that wraps a single value."""
 
 
-class Node(NamedTuple):
+class TreeNode(NamedTuple):
     """A line, and the lines below it."""
 
     pieces: list[Piece]
-    children: list[Node]
+    children: list[TreeNode]
 
 
-def draw(title: list[Piece], nodes: Sequence[Node], guides: Guides, width: int | None) -> Iterator[list[Piece]]:
+def draw(title: list[Piece], nodes: Sequence[TreeNode], guides: Guides, width: int | None) -> Iterator[list[Piece]]:
     """The lines of a tree: its title, the nodes and all below them. Lines wider than `width` are wrapped."""
     yield from _hung(title, "", guides.middle[1] if nodes else guides.last[1], width)
     yield from _draw(nodes, guides, "", width)
 
 
-def _draw(nodes: Sequence[Node], guides: Guides, indent: str, width: int | None) -> Iterator[list[Piece]]:
+def _draw(nodes: Sequence[TreeNode], guides: Guides, indent: str, width: int | None) -> Iterator[list[Piece]]:
     for number, node in enumerate(nodes, 1):
         before, below = guides.last if number == len(nodes) else guides.middle
         hanging = indent + below + (guides.middle if node.children else guides.last)[1]
@@ -94,31 +94,31 @@ class Trees:
         self._space = 0
         self._runs: dict[int, tuple[Any, list[tuple[int, int, set[str]]]]] = {}
 
-    def events(self, tree: dict[str, Any], indices: Sequence[int]) -> list[Node]:
+    def events(self, tree: dict[str, Any], indices: Sequence[int]) -> list[TreeNode]:
         """The events of a message with these numbers."""
         self._runs.clear()
         return [self._event(index, tree["events"][index]) for index in indices]
 
-    def fields(self, table: str, tree: dict[str, Any]) -> list[Node]:
+    def fields(self, table: str, tree: dict[str, Any]) -> list[TreeNode]:
         """The fields of a message of another project, which has no events."""
         self._runs.clear()
         self._space = LINES
         return self._fields(table, tree)
 
-    def text(self, name: str, text: str) -> Node:
+    def text(self, name: str, text: str) -> TreeNode:
         """A text and its name."""
-        return Node(_line(_label(name), self._string(text)), [])
+        return TreeNode(_line(_label(name), self._string(text)), [])
 
-    def _event(self, index: int, entry: dict[str, Any]) -> Node:
+    def _event(self, index: int, entry: dict[str, Any]) -> TreeNode:
         event_type = str(entry.get("event_type", "event of unknown type"))
         pieces = [("index", f"[{index}] "), ("event", printable(event_type))]
         if "timestamp" in entry:
             pieces += [("detail", " at "), *self._scalar(_UNKNOWN_TYPE, entry["timestamp"])]
         event = entry.get("event")
         self._space = LINES
-        return Node(pieces, self._fields(event_type, event) if isinstance(event, dict) else [])
+        return TreeNode(pieces, self._fields(event_type, event) if isinstance(event, dict) else [])
 
-    def _fields(self, table: str, struct: dict[str, Any]) -> list[Node]:
+    def _fields(self, table: str, struct: dict[str, Any]) -> list[TreeNode]:
         members = _members(table, struct)
         nodes = []
         for name, type_, value, tag in members:
@@ -128,21 +128,21 @@ class Trees:
             nodes.append(self._branch(_label(name), type_, value, tag, LINE))
         return nodes
 
-    def _branch(self, label: list[Piece], type_: Type, value: Any, tag: str, limit: int) -> Node:
+    def _branch(self, label: list[Piece], type_: Type, value: Any, tag: str, limit: int) -> TreeNode:
         """A value on one line if that is readable, or else with lines for its parts."""
         self._space -= 1
         type_, value, tag = _unwrapped(type_, value, tag)
         if not isinstance(value, dict | list | tuple) or _is_numbers(value):
-            return Node(_line(label, self._scalar_or_numbers(type_, value)), [])
+            return TreeNode(_line(label, self._scalar_or_numbers(type_, value)), [])
         pieces = self._inline(type_, value, tag, limit, nested=False)
         if pieces is not None:
-            return Node(_line(label, pieces), [])
+            return TreeNode(_line(label, pieces), [])
         if isinstance(value, dict):
-            return Node(_line(label, _type_name(tag)), self._fields(tag or type_.name, value))
+            return TreeNode(_line(label, _type_name(tag)), self._fields(tag or type_.name, value))
         count = [("detail", number_of(len(value), "entry", "entries"))]
-        return Node(_line(label, count), list(self._elements(type_.element or _UNKNOWN_TYPE, value)))
+        return TreeNode(_line(label, count), list(self._elements(type_.element or _UNKNOWN_TYPE, value)))
 
-    def _elements(self, element: Type, values: Sequence[Any]) -> Iterator[Node]:
+    def _elements(self, element: Type, values: Sequence[Any]) -> Iterator[TreeNode]:
         """The elements of a vector. Similar ones are folded into one line. Without `full`, only the first are shown."""
         shown = 0
         for number, (start, end, different) in enumerate(self._folded(values)):
@@ -153,7 +153,7 @@ class Trees:
                 self._space -= 1
                 but = f", except for their {' and '.join(sorted(different))}" if different else ""
                 like = f"{number_of(end - start - 1, 'entry', 'entries')} like [{start}]{but}"
-                yield Node(
+                yield TreeNode(
                     [
                         ("index", f"[{start + 1}]" + (f" to [{end - 1}]" if end - start > 2 else "")),
                         ("", " "),
@@ -306,8 +306,8 @@ def _length(pieces: list[Piece]) -> int:
     return sum(len(text) for _, text in pieces)
 
 
-def _more(count: int, one: str, many: str) -> Node:
-    return Node([("detail", f"... {number_of(count, f'more {one}', f'more {many}')}, which --full shows")], [])
+def _more(count: int, one: str, many: str) -> TreeNode:
+    return TreeNode([("detail", f"... {number_of(count, f'more {one}', f'more {many}')}, which --full shows")], [])
 
 
 def _difference(one: Any, other: Any) -> set[str] | None:

@@ -182,7 +182,7 @@ def write_outages(
 
 
 def _moment(text: str, zone: str | None) -> float:
-    from batprotocol.sites.logs.choosing import moment
+    from batprotocol.sites.logs.imports import moment
 
     return moment(text, zone)
 

@@ -66,8 +66,8 @@ def _info_of_log(name: str, hosts: int | None) -> WorkloadInfo | None:
     """The description of the log of a resource manager; None for others, and without the package that reads logs."""
     if find_spec("batprotocol.sites") is None:
         return None
+    from batprotocol.sites.logs.formats import is_logged, read_log
     from batprotocol.sites.logs.imports import Import
-    from batprotocol.sites.logs.opening import is_logged, read_log
 
     if not is_logged(name):
         return None

@@ -10,7 +10,7 @@ from oar_server import OarServer
 from patience import jobs_of
 
 from batprotocol.campaigns.managers import _oar_api, oar
-from batprotocol.campaigns.managers._oar_api import submission
+from batprotocol.campaigns.managers._oar_api import OarJob, submission
 from batprotocol.campaigns.managers.oar import OarCluster
 from batprotocol.campaigns.model import GridJobState
 from batprotocol.errors import ClusterError
@@ -143,3 +143,22 @@ def test_how_long_a_submission_is_looked_for(
 def test_the_patience_of_a_cluster(tmp_path: Path, server: OarServer) -> None:
     path = described(tmp_path / "slow.toml", url=server.url, user="alice", timeout=7.0)
     assert OarCluster("luke", path, "m")._patience == oar.LOST_SECONDS + 7.0
+
+
+def test_of_several_copies_the_one_that_is_written_down_is_resumed(
+    cluster: OarCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resumed, deleted = [], []
+    monkeypatch.setattr(cluster, "_resume", lambda held: resumed.extend(job.id for job in held))
+    monkeypatch.setattr(cluster, "_delete", lambda method, path: deleted.append((method, path)))
+    cluster._known.ids.update({1: 12, 2: 22, 3: 32})
+    cluster._known.doomed.add(3)
+    copies = {1: ("Running", "Hold", "Hold"), 2: ("Hold", "Hold"), 3: ("Terminated", "Hold")}
+    cluster._settle(
+        {
+            number: [OarJob(id=10 * number + place, state=state) for place, state in enumerate(states, 1)]
+            for number, states in copies.items()
+        }
+    )
+    assert resumed == [12, 22]
+    assert deleted == [("DELETE", "jobs/13"), ("DELETE", "jobs/21"), ("DELETE", "jobs/32")]

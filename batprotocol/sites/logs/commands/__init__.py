@@ -1,3 +1,1 @@
-"""`batproto import`: `logs` opens logs and writes what is made of them, `report` prints what was taken.
-`check` simulates the log as it was, and prints how good this copy is.
-`traffic` makes recordings of captured network traffic."""
+"""`batproto import`: `command` has its options, `imports` reads logs, and `traffic` captured network traffic."""

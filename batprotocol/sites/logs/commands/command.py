@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import click
 from click.core import ParameterSource
 
 from batprotocol.cli.completing import complete_log_format
+from batprotocol.cli.options import argument, option, options_of, shared
 from batprotocol.cli.parameters import file_with_ending, spreadsheet_option
 
-__all__ = ["import_logs"]
+__all__ = ["ImportOptions", "import_logs"]
 
 _TRAFFIC = "pcap"
 _FILE = click.Path(readable=False, path_type=str)
@@ -50,114 +52,129 @@ def _refuse_others(context: click.Context) -> None:
             raise click.UsageError(f"{parameter.opts[-1]} is for logs of resource managers: leave it out", context)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions:
+    """The options of `batproto import`."""
+
+    logs: Sequence[str] = argument(
+        metavar="LOG...", nargs=-1, required=True, type=click.Path(readable=False, allow_dash=True, path_type=str)
+    )
+    format: str | None = option(
+        "-f",
+        "--format",
+        metavar="FORMAT",
+        shell_complete=complete_log_format,
+        help="The format of LOG: a name in the list below, or a file of columns, .toml. By default, its content "
+        "shows it.",
+    )
+    output: str | None = option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=_FILE,
+        help="Write a workload for Batsim (.json), or all that is known of the jobs as a table (.parquet, .csv). For a "
+        "capture of network traffic, write a recording (.mcap, .tar.xz, .tar or a new folder).",
+    )
+    platform: str | None = option(
+        "-p",
+        "--platform",
+        metavar="FILE",
+        type=_FILE,
+        callback=file_with_ending(".txt", ".xml"),
+        help="Write the machine: as lines for --hosts of batproto simulate (.txt), or for SimGrid and Batsim (.xml).",
+    )
+    nodes: str | None = option(
+        "--nodes",
+        metavar="FILE",
+        type=_FILE,
+        help="The nodes of the site: the output of scontrol show node (also --json), slurm.conf, or the output of "
+        "pbsnodes -a -F json. By default, the machine is the smallest one that the log fits on.",
+    )
+    fields: Sequence[str] | None = option(
+        "--fields",
+        metavar="LIST",
+        callback=_fields,
+        help="The fields of sacct --noheader, with commas between them, as for sacct --format.",
+    )
+    delimiter: str | None = option(
+        "--delimiter",
+        metavar="TEXT",
+        callback=_some_text,
+        help="The text between the values of sacct, as for sacct --delimiter. By default, its header shows it, "
+        "or it is |.",
+    )
+    zone: str | None = option(
+        "--zone", metavar="ZONE", help="The zone of times that have none, such as Europe/Paris.  [default: UTC]"
+    )
+    begin: str | None = option(
+        "--from", metavar="TIME", help="Take only jobs that were submitted at this time or later."
+    )
+    end: str | None = option("--to", metavar="TIME", help="Take only jobs that were submitted before this time.")
+    attempts: str = option(
+        "--attempts",
+        type=click.Choice(["last", "all"]),
+        default="last",
+        show_default=True,
+        help="Which attempts of a job that ran several times become jobs of the workload.",
+    )
+    unit: str | None = option(
+        "--unit",
+        type=click.Choice(["hosts", "shares", "cores"]),
+        help="The unit that jobs ask for: whole hosts; shares of hosts by cores, memory and GPUs; or cores, each as a "
+        "host. By default, the log decides.",
+    )
+    priority: bool = option(
+        "--priority", is_flag=True, help="Keep the priority of each job in place of the policy's own."
+    )
+    reservations: bool = option(
+        "--reservations",
+        is_flag=True,
+        help="Keep the reservation of each job. A policy rejects the job unless --events or its site=FILE has the "
+        "reservation.",
+    )
+    anonymous: bool = option(
+        "--anonymous",
+        is_flag=True,
+        help="Replace users, groups, accounts and names of jobs, always in the same way for one key.",
+    )
+    key: str | None = option(
+        "--key",
+        metavar="FILE",
+        type=_FILE,
+        help="The file with the key for --anonymous. By default, a new key is made, and printed once.",
+    )
+    others: Sequence[str] = option(
+        "--anonymous-also",
+        multiple=True,
+        type=click.Choice(["partition", "qos", "reservation"]),
+        help="Replace these names, too.",
+    )
+    check: bool = option(
+        "--check",
+        is_flag=True,
+        help="Simulate the log as it was, and print how good this copy is; and when hosts were down or lent.",
+    )
+    policies: str | None = option(
+        "--policies",
+        metavar="NAMES",
+        help="With --check: print how well these policies explain the log, with commas between them.  "
+        "[default: fcfs,easy,conservative]",
+    )
+    events: str | None = option(
+        "--events",
+        metavar="FILE",
+        type=_FILE,
+        help="Write when hosts were down, or lent to reservations, as events for --events of batproto simulate, "
+        ".jsonl.",
+    )
+    spreadsheet: bool = shared(spreadsheet_option, False)
+    as_json: bool = option("--json", is_flag=True, help="Print JSON.")
+
+
 @click.command("import")
-@click.argument(
-    "logs", metavar="LOG...", nargs=-1, required=True, type=click.Path(readable=False, allow_dash=True, path_type=str)
-)
-@click.option(
-    "-f",
-    "--format",
-    metavar="FORMAT",
-    shell_complete=complete_log_format,
-    help="The format of LOG: a name in the list below, or a file of columns, .toml. By default, its content shows it.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=_FILE,
-    help="Write a workload for Batsim (.json), or all that is known of the jobs as a table (.parquet, .csv). For a "
-    "capture of network traffic, write a recording (.mcap, .tar.xz, .tar or a new folder).",
-)
-@click.option(
-    "-p",
-    "--platform",
-    metavar="FILE",
-    type=_FILE,
-    callback=file_with_ending(".txt", ".xml"),
-    help="Write the machine: as lines for --hosts of batproto simulate (.txt), or for SimGrid and Batsim (.xml).",
-)
-@click.option(
-    "--nodes",
-    metavar="FILE",
-    type=_FILE,
-    help="The nodes of the site: the output of scontrol show node (also --json), slurm.conf, or the output of pbsnodes "
-    "-a -F json. By default, the machine is the smallest one that the log fits on.",
-)
-@click.option(
-    "--fields",
-    metavar="LIST",
-    callback=_fields,
-    help="The fields of sacct --noheader, with commas between them, as for sacct --format.",
-)
-@click.option(
-    "--delimiter",
-    metavar="TEXT",
-    callback=_some_text,
-    help="The text between the values of sacct, as for sacct --delimiter. By default, its header shows it, or it is |.",
-)
-@click.option("--zone", metavar="ZONE", help="The zone of times that have none, such as Europe/Paris.  [default: UTC]")
-@click.option("--from", "begin", metavar="TIME", help="Take only jobs that were submitted at this time or later.")
-@click.option("--to", "end", metavar="TIME", help="Take only jobs that were submitted before this time.")
-@click.option(
-    "--attempts",
-    type=click.Choice(["last", "all"]),
-    default="last",
-    show_default=True,
-    help="Which attempts of a job that ran several times become jobs of the workload.",
-)
-@click.option(
-    "--unit",
-    type=click.Choice(["hosts", "shares", "cores"]),
-    help="The unit that jobs ask for: whole hosts; shares of hosts by cores, memory and GPUs; or cores, each as a "
-    "host. By default, the log decides.",
-)
-@click.option("--priority", is_flag=True, help="Keep the priority of each job in place of the policy's own.")
-@click.option(
-    "--reservations",
-    is_flag=True,
-    help="Keep the reservation of each job. A policy rejects the job unless --events or its site=FILE has the "
-    "reservation.",
-)
-@click.option(
-    "--anonymous",
-    is_flag=True,
-    help="Replace users, groups, accounts and names of jobs, always in the same way for one key.",
-)
-@click.option(
-    "--key",
-    metavar="FILE",
-    type=_FILE,
-    help="The file with the key for --anonymous. By default, a new key is made, and printed once.",
-)
-@click.option(
-    "--anonymous-also",
-    "others",
-    multiple=True,
-    type=click.Choice(["partition", "qos", "reservation"]),
-    help="Replace these names, too.",
-)
-@click.option(
-    "--check",
-    is_flag=True,
-    help="Simulate the log as it was, and print how good this copy is; and when hosts were down or lent.",
-)
-@click.option(
-    "--policies",
-    metavar="NAMES",
-    help="With --check: print how well these policies explain the log, with commas between them.  "
-    "[default: fcfs,easy,conservative]",
-)
-@click.option(
-    "--events",
-    metavar="FILE",
-    type=_FILE,
-    help="Write when hosts were down, or lent to reservations, as events for --events of batproto simulate, .jsonl.",
-)
-@spreadsheet_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options_of(ImportOptions)
 @click.pass_context
-def import_logs(context: click.Context, /, **options: Any) -> None:
+def import_logs(context: click.Context, /, options: ImportOptions) -> None:
     """Make a workload and a platform of the log of a resource manager, or a recording of captured network traffic.
 
     LOG is a file, compressed by gzip or xz or not, or - for standard input. Several files are one log. The command
@@ -205,14 +222,13 @@ def import_logs(context: click.Context, /, **options: Any) -> None:
       batproto import log.txt --anonymous --key key.txt -o log.parquet
       batproto import run.pcapng -o run.mcap
     """
-    logs = options["logs"]
-    if options["format"] == _TRAFFIC or (options["format"] is None and any(map(_is_capture, logs))):
+    if options.format == _TRAFFIC or (options.format is None and any(map(_is_capture, options.logs))):
         _refuse_others(context)
         from batprotocol.sites.logs.commands import traffic
 
-        context.exit(traffic.show(*logs, output=options["output"], is_json=options["as_json"]))
+        context.exit(traffic.show(*options.logs, output=options.output, is_json=options.as_json))
     parameter = next(each for each in context.command.params if each.name == "output")
-    file_with_ending(".json", ".parquet", ".csv")(context, parameter, options["output"])
-    from batprotocol.sites.logs.commands import logs as work
+    file_with_ending(".json", ".parquet", ".csv")(context, parameter, options.output)
+    from batprotocol.sites.logs.commands import imports as work
 
-    work.show(**options)
+    work.show(options)

@@ -1,4 +1,4 @@
-"""Logs of resource managers beside Slurm and PBS: LSF, OAR, CiGri and Flux. Each reader is a module here.
+"""The formats of Slurm, PBS, LSF, OAR with CiGri, Flux and ElastiSim: a reader in each module.
 
-`making` has all that they share, also with the reader of PBS: values that may be missing, and times in their order.
+`rows` has all that they share: values that may be missing, times in their order, and rows of one job put together.
 """

@@ -10,11 +10,10 @@ import msgspec
 
 from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
-from batprotocol.sites.logs.elements import elements_of
 from batprotocol.sites.logs.jobs import JobState, LoggedJob
-from batprotocol.sites.logs.lines import opened
-from batprotocol.sites.logs.managers.making import Refused, Row, amount_of, moment_of, number_of, text_of
-from batprotocol.sites.logs.slurm.amounts import HostNames
+from batprotocol.sites.logs.managers.rows import LogRow, RefusedRow, amount_of, moment_of, number_of, text_of
+from batprotocol.sites.logs.managers.sacct_rows import HostNames
+from batprotocol.sites.logs.sources import elements_of, opened
 
 __all__ = ["read_flux"]
 
@@ -59,8 +58,8 @@ def read_flux(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | No
             if number == 1 and "t_submit" not in job:
                 raise InputError('expected jobs with a key "t_submit", as flux jobs --json has them', file=source.name)
             try:
-                yield _job(job, Row(left_out, number), names)
-            except Refused as refused:
+                yield _job(job, LogRow(left_out, number), names)
+            except RefusedRow as refused:
                 left_out.row(str(refused), number)
 
 
@@ -72,7 +71,7 @@ def _decoded(element: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _job(values: Mapping[str, Any], row: Row, names: HostNames) -> LoggedJob:
+def _job(values: Mapping[str, Any], row: LogRow, names: HostNames) -> LoggedJob:
     """The job of an object.
 
     Raises:
@@ -80,7 +79,7 @@ def _job(values: Mapping[str, Any], row: Row, names: HostNames) -> LoggedJob:
     """
     id = text_of(values.get("id"))
     if id is None:
-        raise Refused("the job has no id")
+        raise RefusedRow("the job has no id")
     submitted, started, cleanup, inactive = (
         row.needed(name, moment_of, values.get(name)) for name in ("t_submit", "t_run", "t_cleanup", "t_inactive")
     )
@@ -123,7 +122,7 @@ def _codes(code: float | None) -> tuple[int | None, int | None]:
     return (int(code), None) if code >= 0 else (0, int(-code))
 
 
-def _state(values: Mapping[str, Any], row: Row) -> JobState:
+def _state(values: Mapping[str, Any], row: LogRow) -> JobState:
     result, state = text_of(values.get("result")), text_of(values.get("state"))
     if result:
         found = _RESULTS.get(result)

@@ -15,10 +15,16 @@ from typing import Any, Final, NamedTuple, TypeVar
 from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError, shown
 from batprotocol.sites.logs.jobs import JobState, LoggedJob
-from batprotocol.sites.logs.lines import Source, opened
-from batprotocol.sites.logs.managers.making import Refused, Row, amount_of, moment_of, number_of
-from batprotocol.sites.logs.slurm.attempts import Held
-from batprotocol.sites.logs.slurm.ids import Repeated
+from batprotocol.sites.logs.managers.rows import (
+    LogRow,
+    RefusedRow,
+    RepeatedIds,
+    UnfinishedJobs,
+    amount_of,
+    moment_of,
+    number_of,
+)
+from batprotocol.sites.logs.sources import Source, opened
 from batprotocol.sites.slurm.texts import MOST_DIGITS
 
 __all__ = ["read_lsf"]
@@ -90,14 +96,14 @@ def read_lsf(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | Non
                 line=1,
             )
         repeated = _repeated(source)
-        held = Held(repeated, left_out)
+        held = UnfinishedJobs(repeated, left_out)
         for number, line in source.lines(left_out):
             if not line.strip():
                 continue
             fields = _divided(line)
             try:
-                job = _job(line, fields, Row(left_out, number))
-            except Refused as refused:
+                job = _job(line, fields, LogRow(left_out, number))
+            except RefusedRow as refused:
                 left_out.row(str(refused), number)
                 job = None
             if repeated and (key := _key(fields)) in repeated:
@@ -109,7 +115,7 @@ def read_lsf(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | Non
 
 def _repeated(source: Source) -> dict[str, int]:
     """The jobs with several records, with the number of these."""
-    repeated = Repeated()
+    repeated = RepeatedIds()
     for _, line in source.lines():
         repeated.add(_key(_divided(line)))
     return repeated.rows
@@ -140,7 +146,7 @@ def _key(fields: list[str]) -> str:
     return fields[_ID] if task == "0" else f"{fields[_ID]}_{task}"
 
 
-class _Fields:
+class _LsfFields:
     """The fields of a record, one after another.
 
     Args:
@@ -159,7 +165,7 @@ class _Fields:
             Refused: there is none.
         """
         if self._place >= len(self._fields):
-            raise Refused(f"the record ends before {name}")
+            raise RefusedRow(f"the record ends before {name}")
         self._place += 1
         return self._fields[self._place - 1]
 
@@ -182,7 +188,7 @@ class _Fields:
 
 def _text(field: str, name: str) -> str:
     if not field.startswith('"'):
-        raise Refused(f"{name} is not at its place in the record")
+        raise RefusedRow(f"{name} is not at its place in the record")
     return field[1:-1].replace('""', '"')
 
 
@@ -190,10 +196,10 @@ def _value(field: str, name: str, reader: Callable[[Any], Value]) -> Value:
     try:
         return reader(field)
     except ValueError:
-        raise Refused(f"{name} is not at its place in the record") from None
+        raise RefusedRow(f"{name} is not at its place in the record") from None
 
 
-class _Head(NamedTuple):
+class _LsfHead(NamedTuple):
     """The first fields of a record, up to the index in an array, and the place behind them."""
 
     ended: float | None
@@ -223,7 +229,7 @@ def _whole(value: Any) -> int:
     return int(number)
 
 
-def _head(fields: list[str]) -> _Head:
+def _head(fields: list[str]) -> _LsfHead:
     """The first fields.
 
     Raises:
@@ -233,15 +239,15 @@ def _head(fields: list[str]) -> _Head:
         place = _status_place(fields)
         fields[place + _TASK]
     except IndexError:
-        raise Refused("the record ends before idx") from None
+        raise RefusedRow("the record ends before idx") from None
     except ValueError:
-        raise Refused("the hosts are not at their place in the record") from None
+        raise RefusedRow("the hosts are not at their place in the record") from None
     for index, name in _TEXTS.items():
         if fields[index if index < _ASKED else index - _ASKED + place][0] != '"':
-            raise Refused(f"{name} is not at its place in the record")
+            raise RefusedRow(f"{name} is not at its place in the record")
     hosts, slots = _hosts(fields[_ASKED + 2 + (amount_of(fields[_ASKED]) or 0) : place])
     _value(fields[place + 1], "hostFactor", number_of)
-    return _Head(
+    return _LsfHead(
         ended=_value(fields[2], "the time of the record", moment_of),
         id=_value(fields[_ID], "jobId", _whole),
         options=_value(fields[5], "options", _whole),
@@ -270,20 +276,20 @@ def _hosts(listed: list[str]) -> tuple[tuple[str, ...], int]:
     for each in listed:
         found = _SLOTS.fullmatch(each.strip('"'))
         if found is None:
-            raise Refused("execHosts is not at its place in the record")
+            raise RefusedRow("execHosts is not at its place in the record")
         names[sys.intern(found[2])] = None
         slots += int(found[1] or 1)
     return tuple(names), slots
 
 
-def _id(head: _Head) -> tuple[str, str | None]:
+def _id(head: _LsfHead) -> tuple[str, str | None]:
     """The id of a job, and the array that it is a task of."""
     if not 0 < head.id < 10**MOST_DIGITS or not 0 <= head.task < 10**9:
-        raise Refused("the id is not one of LSF's jobs")
+        raise RefusedRow("the id is not one of LSF's jobs")
     return (f"{head.id}_{head.task}", str(head.id)) if head.task else (str(head.id), None)
 
 
-class _Tail(NamedTuple):
+class _LsfTail(NamedTuple):
     """The fields behind the index.
 
     Attributes:
@@ -299,9 +305,9 @@ class _Tail(NamedTuple):
     runtime: float | None = None
 
 
-def _tail(fields: _Fields, row: Row) -> _Tail:
+def _tail(fields: _LsfFields, row: LogRow) -> _LsfTail:
     """What can be read: old versions have fewer fields."""
-    found = _Tail()
+    found = _LsfTail()
     try:
         fields.skip(4)
         found = found._replace(reservation=fields.text("rsvId"))
@@ -323,26 +329,26 @@ def _tail(fields: _Fields, row: Row) -> _Tail:
         fields.skip(8)
         fields.text("outdir")
         return found._replace(runtime=fields.value("runTime", number_of))
-    except Refused:
+    except RefusedRow:
         row.note("the record does not have all fields up to runTime: the run limit may be missing")
         return found
 
 
-def _job(line: str, divided: list[str], row: Row) -> LoggedJob:
+def _job(line: str, divided: list[str], row: LogRow) -> LoggedJob:
     """The job of a record, of which there are the line and its fields.
 
     Raises:
         Refused: it is left out.
     """
     if not divided:
-        raise Refused(_TYPES.get(line.partition(" ")[0], "the line is not a record of lsb.acct"))
+        raise RefusedRow(_TYPES.get(line.partition(" ")[0], "the line is not a record of lsb.acct"))
     if sum(map(len, divided)) + len(divided) - 1 != len(line) and _FIELD.sub("", line).strip(" \r\t"):
-        raise Refused("the record cannot be divided into fields")
+        raise RefusedRow("the record cannot be divided into fields")
     head = _head(divided)
     id, array = _id(head)
-    tail = _tail(_Fields(divided, head.end), row)
+    tail = _tail(_LsfFields(divided, head.end), row)
     if head.ended is None:
-        raise Refused("the record has no time")
+        raise RefusedRow("the record has no time")
     suspended = 0.0
     if tail.runtime is not None and head.started is not None:
         suspended = max(head.ended - head.started - tail.runtime, 0.0) if tail.runtime >= 0 else 0.0
@@ -377,7 +383,7 @@ def _job(line: str, divided: list[str], row: Row) -> LoggedJob:
     )
 
 
-def _state(status: int, reason: int, row: Row) -> JobState:
+def _state(status: int, reason: int, row: LogRow) -> JobState:
     if status == _DONE:
         return JobState.COMPLETED
     if status != _EXIT:
@@ -386,7 +392,7 @@ def _state(status: int, reason: int, row: Row) -> JobState:
     return _REASONS.get(reason, JobState.FAILED)
 
 
-def _dependency(text: str, row: Row) -> str | None:
+def _dependency(text: str, row: LogRow) -> str | None:
     """A dependency such as `done(12) && ended(13)`, in the vocabulary of requests."""
     if not text.strip():
         return None

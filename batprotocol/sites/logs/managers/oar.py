@@ -1,4 +1,4 @@
-"""Reads the output of `oarstat -J`, with `-f`, `--sql` or `--gantt`: objects of jobs, with a line for each value."""
+"""Reads the output of `oarstat -J`, with `-f`, `--sql` or `--gantt`, and of CiGri's `gridstat -j`."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from batprotocol._util.tables import LeftOut
-from batprotocol.errors import InputError
-from batprotocol.sites.logs.elements import members_of
+from batprotocol._util.times import Clock, zone_of
+from batprotocol.errors import InputError, shown
 from batprotocol.sites.logs.jobs import JobState, LoggedJob
-from batprotocol.sites.logs.lines import Source, opened
-from batprotocol.sites.logs.managers.making import Refused, Row, amount_of, moment_of, number_of, text_of
+from batprotocol.sites.logs.managers.rows import LogRow, RefusedRow, amount_of, moment_of, number_of, text_of
+from batprotocol.sites.logs.managers.sacct_rows import NOTHING
+from batprotocol.sites.logs.sources import Source, members_of, opened
 
-__all__ = ["read_oar"]
+__all__ = [
+    "read_gridstat",
+    "read_oar",
+]
+
 
 _BEGIN: Final = re.compile(r'([ \t]{1,40})"([0-9]{1,18})"[ \t]{0,9}:[ \t]{0,9}\{[ \t]{0,9}', re.ASCII)
 _WHOLE: Final = re.compile(r'([ \t]{1,40})"([0-9]{1,18})"[ \t]{0,9}:[ \t]{0,9}\{(.*)\},?[ \t]{0,9}', re.ASCII)
@@ -82,8 +88,8 @@ def read_oar(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | Non
         indent = _indent(source)
         for number, text in _objects(source, left_out, indent) if indent else _members(source, left_out):
             try:
-                yield _job(_decoded(text), Row(left_out, number))
-            except Refused as refused:
+                yield _job(_decoded(text), LogRow(left_out, number))
+            except RefusedRow as refused:
                 left_out.row(str(refused), number)
         if not number:
             raise InputError(
@@ -168,11 +174,11 @@ def _decoded(text: str) -> dict[str, Any]:
     except (msgspec.DecodeError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Refused(_DAMAGED)
+        raise RefusedRow(_DAMAGED)
     return found
 
 
-def _job(values: Mapping[str, Any], row: Row) -> LoggedJob:
+def _job(values: Mapping[str, Any], row: LogRow) -> LoggedJob:
     """The job of an object.
 
     Raises:
@@ -188,7 +194,7 @@ def _job(values: Mapping[str, Any], row: Row) -> LoggedJob:
     if state is JobState.PENDING:
         started = None
     if not goes_on and ended is None:
-        raise Refused("the job has ended, and the output does not have its stop time: write it with oarstat -J -f")
+        raise RefusedRow("the job has ended, and the output does not have its stop time: write it with oarstat -J -f")
     status = row.read("exit_code", number_of, given["exit"])
     status = None if status is None or status < 0 else int(status)
     if status and state is JobState.COMPLETED:
@@ -232,7 +238,7 @@ def _walltime(value: Any) -> float | None:
     return None if found is None else float(found)
 
 
-def _state(values: Mapping[str, Any], row: Row) -> JobState:
+def _state(values: Mapping[str, Any], row: LogRow) -> JobState:
     state = _STATES.get(text_of(values.get("state")) or "")
     if state is None:
         row.note("the value of state cannot be read")
@@ -246,7 +252,7 @@ def _state(values: Mapping[str, Any], row: Row) -> JobState:
     return state
 
 
-def _dependency(value: Any, row: Row) -> str | None:
+def _dependency(value: Any, row: LogRow) -> str | None:
     """The jobs that a job waits for: their ids."""
     if not value:
         return None
@@ -255,3 +261,109 @@ def _dependency(value: Any, row: Row) -> str | None:
         row.note("the value of dependencies cannot be read")
         return None
     return ":".join(["afterany", *ids])
+
+
+# CiGri 3: a line `key: value` for each column of its table
+
+
+_CIGRI_STATES: Final = {
+    "to_launch": JobState.PENDING,
+    "launching": JobState.PENDING,
+    "submitted": JobState.PENDING,
+    "remote_waiting": JobState.PENDING,
+    "batch_waiting": JobState.PENDING,
+    "running": JobState.RUNNING,
+    "terminated": JobState.COMPLETED,
+    "event": JobState.FAILED,
+}
+"""The states of CiGri's jobs."""
+_CIGRI_KEYS: Final = frozenset(
+    ("campaign_id", "cluster_name", "grid_user", "id", "param", "return_code", "start_time", "state", "stop_time",
+     "submission_time")
+)  # fmt: skip
+_LONGEST_LINE: Final = 10_000
+_OTHERS: Final = ("$ ", "[exit status")
+
+
+def read_gridstat(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | None = None) -> Iterator[LoggedJob]:
+    """The jobs in outputs of `gridstat -j ID`, one after another, in their order.
+
+    Args:
+        path: the file, compressed by gzip or xz or not; a pipe is copied into a temporary file.
+        left_out: where it counts what it leaves out, by the line that a job begins at.
+        zone: the zone of times that have none, such as `Europe/Paris`; None: UTC. The database writes it.
+
+    Raises:
+        InputError: the first job does not begin with a line `id: `.
+        OSError: the file cannot be read.
+    """
+    clock = Clock(zone_of(zone), NOTHING)
+    with opened(path) as source:
+        first = next((line for _, line in source.lines() if line.strip() and not line.startswith(_OTHERS)), "")
+        if not first.startswith("id: "):
+            raise InputError(
+                f"expected the output of gridstat -j, which begins with 'id: ', got {shown(first)}",
+                file=source.name,
+                line=1,
+            )
+        values: dict[str, str] = {}
+        begin = 0
+        for number, line in source.lines(left_out):
+            if line.startswith("id: "):
+                yield from _jobs(values, begin, left_out, clock)
+                values, begin = {}, number
+            elif not begin and line.strip() and not line.startswith(_OTHERS):
+                left_out.row("the line is not one of a job", number)
+            key, colon, value = line.partition(":")
+            if colon and key in _CIGRI_KEYS:
+                values.setdefault(key, value.strip()[:_LONGEST_LINE])
+        yield from _jobs(values, begin, left_out, clock)
+
+
+def _jobs(values: Mapping[str, str], begin: int, left_out: LeftOut, clock: Clock) -> Iterator[LoggedJob]:
+    if not begin:
+        return
+    try:
+        yield _cigri_job(values, LogRow(left_out, begin), clock)
+    except RefusedRow as refused:
+        left_out.row(str(refused), begin)
+
+
+def _cigri_job(values: Mapping[str, str], row: LogRow, clock: Clock) -> LoggedJob:
+    """The job of these values.
+
+    Raises:
+        Refused: it is left out.
+    """
+    id, state = values.get("id", ""), _CIGRI_STATES.get(values.get("state", ""))
+    if not (id.isascii() and id.isdecimal()):
+        raise RefusedRow("the id is not one of CiGri's jobs")
+    if state is None:
+        row.note("the value of state cannot be read")
+    moments: list[float | None] = []
+    for name in ("submission_time", "start_time", "stop_time"):
+        latest = max((each for each in moments if each is not None), default=0.0)
+        moments.append(row.needed(name, partial(clock.after, before=latest), values.get(name, "")))
+    submitted, started, ended = moments
+    if state in (JobState.PENDING, JobState.RUNNING):
+        ended = None
+        started = None if state is JobState.PENDING else started
+    code = row.read("return_code", number_of, values.get("return_code"))
+    status = None if code is None or code < 0 else int(code)
+    attempt = row.attempt(
+        submitted,
+        started,
+        ended,
+        state or JobState.UNKNOWN,
+        exit_code=None if status is None else status >> 8 & 0xFF,
+        signal=None if status is None else status & 0x7F,
+    )
+    return LoggedJob(
+        id=id,
+        attempts=(attempt,),
+        name=text_of(values.get("param", "").partition(" ")[0]),
+        user=text_of(values.get("grid_user")),
+        account=text_of(values.get("campaign_id")),
+        partition=text_of(values.get("cluster_name")),
+        line=row.line,
+    )
