@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from batprotocol.edc.recording.names import MessagePlace
 from batprotocol.errors import DecodeError, EncodeError
-from batprotocol.wire.commands.protocols import MessageProtocol, Reading, Spoken
+from batprotocol.wire.commands.protocols import MessageProtocol, Reading
 
 if TYPE_CHECKING:
     from batprotocol._util.rules import Catalogue

@@ -15,11 +15,9 @@ from batprotocol.cli.terminal import Output, number_of, print_advice, printable
 from batprotocol.edc.recording.names import place_of
 from batprotocol.edc.recording.sources import Found, messages
 from batprotocol.wire.commands.protocols import (
-    Adviser,
     Judge,
     MessageAdviser,
     MessageProtocol,
-    Spoken,
     protocol_of,
     read,
 )

@@ -15,7 +15,7 @@ from batprotocol.cli.terminal import Output
 from batprotocol.edc.recording.names import place_of
 from batprotocol.edc.recording.sources import RECORDINGS, is_recording, single
 from batprotocol.errors import DecodeError, InputError
-from batprotocol.wire.commands.protocols import MessageProtocol, Reading, Spoken, read
+from batprotocol.wire.commands.protocols import MessageProtocol, Reading, read
 
 __all__ = ["convert"]
 
