@@ -1,4 +1,4 @@
-"""The measures of the house: how many names, modules and folders there are, and how they hang together.
+"""The measures of the library: how many names, modules and folders it has, and how they hang together.
 
     python tools/house.py [TREE ...]
 
