@@ -106,9 +106,9 @@ IMPATIENT = (
     sys.executable,
     "-c",
     """
+from batprotocol.cli import terminal
 from batprotocol.cli.main import main
-from batprotocol.cli.terminal import output
-output.PATIENCE_SECONDS = output.BETWEEN_SECONDS = -1.0
+terminal.PATIENCE_SECONDS = terminal.BETWEEN_SECONDS = -1.0
 main()
 """,
 )

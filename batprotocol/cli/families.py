@@ -228,7 +228,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Attributes:
         commands: its commands, by their names.
         protocols: the older or other protocols that it reads and judges, by their modules and names there:
-            `"batprotocol.fast.commands.protocol:FAST"`.
+            `"batprotocol.fast.commands:FAST"`.
     """
 
     commands: dict[str, Command] = {}

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 import click
 
 from batprotocol._util.files import naming
-from batprotocol._util.grids import Grid, text_lines
-from batprotocol._util.tables import LeftOut, Reason
 from batprotocol.errors import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from batprotocol._util.grids import Grid
+    from batprotocol._util.tables import LeftOut, Reason
     from batprotocol.conversation.advice import Advice
 
 __all__ = [
@@ -376,6 +376,8 @@ def report_left_out(output: Output, path: str, left_out: LeftOut, thing: str) ->
 
 def print_grid(output: Output, grid: Grid) -> None:
     """Print a table, and its caption below it."""
+    from batprotocol._util.grids import text_lines  # which most commands do not need
+
     lines = text_lines(grid, marked=not output.has_styles)
     output.lines([("heading" if entry.bold else "", entry.text) for entry in line] for line in lines)
     if grid.caption:

@@ -21,7 +21,7 @@ try:
 except ImportError as error:
     raise PackageMissing(f"environments need the package {error.name}: {installing('gym')}") from None
 
-from batprotocol.gym.environment import Environment, Snapshot
+from batprotocol.gym.environment import Environment, EnvironmentOptions, Snapshot
 from batprotocol.gym.environments import Backfill, Batch, Hosts, Policies, Power
 from batprotocol.gym.log import Log, order_of
 from batprotocol.gym.machines import Electric
@@ -40,6 +40,7 @@ __all__ = [
     "Electric",
     "Energy",
     "Environment",
+    "EnvironmentOptions",
     "Hosts",
     "Log",
     "Policies",

@@ -89,7 +89,10 @@ class SharedWorld(SimulatedWorld):
         self._state = State(resolution=self.log.resolution)
         self._state.now, self._state.size = self.now, self.log.hosts
         self.site = Steered(
-            *(machine.hosts, machine.rules, self._state, self._order),
+            machine.hosts,
+            machine.rules,
+            self._state,
+            self._order,
             ranking=machine.ranking,
             contiguous=machine.contiguous,
         )

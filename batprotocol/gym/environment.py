@@ -11,6 +11,7 @@ import operator
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import gymnasium
@@ -198,14 +199,11 @@ class Snapshot(NamedTuple):
     own: Any
 
 
-class Environment(gymnasium.Env[Any, Any], ABC):
-    """An environment of batch scheduling. To make one, derive and write `actions` and `act`.
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentOptions:
+    """The options of an `Environment`.
 
-    If some actions are not always allowed, write `mask`, too.
-
-    Args:
-        workload: the source of jobs: a workload, its name (`log.swf.gz`, `lublin:256?jobs=1000`, see `named_workload`),
-            or a `Log` that environments share. A named workload is read once for a whole process.
+    Attributes:
         jobs: the number of jobs in an episode, >= 1.
         within: the parts of the log that episodes are drawn from, as (first, last + 1) numbers of jobs; None: all.
         hosts: the number of hosts of the machine; None: the number that the workload is made for. Or a description of
@@ -234,6 +232,38 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         electricity: the carbon intensity, the price and the watts of hosts, see `Electric`; None: they are not known.
         simulated: whether the embedded Batsim plays the episodes, message by message, even if all jobs are delays.
         render_mode: "ansi", "rgb_array" or None.
+    """
+
+    jobs: int = 256
+    within: Sequence[tuple[int, int]] | None = None
+    hosts: int | str | None = None
+    platform: Platform | str | os.PathLike[str] | None = None
+    site: SiteRules | str | os.PathLike[str] | None = None
+    allocation: str = "first"
+    resolution: float | None = None
+    order: Order | str | None = None
+    max_queue: int = 128
+    max_running: int = 64
+    features: Sequence[str] | None = None
+    observation: str = "dict"
+    mask_in_observation: bool = False
+    reward: Reward | OwnMetric | RowsReward | str = "bounded_slowdown"
+    reward_at: str = "end"
+    failures: GivenFailures | None = None
+    electricity: Electric | None = None
+    simulated: bool = False
+    render_mode: str | None = None
+
+
+class Environment(gymnasium.Env[Any, Any], ABC):
+    """An environment of batch scheduling. To make one, derive and write `actions` and `act`.
+
+    If some actions are not always allowed, write `mask`, too.
+
+    Args:
+        workload: the source of jobs: a workload, its name (`log.swf.gz`, `lublin:256?jobs=1000`, see `named_workload`),
+            or a `Log` that environments share. A named workload is read once for a whole process.
+        options: the fields of `EnvironmentOptions`, by name.
 
     `info` has `action_mask`, which `action_space.sample` takes. After an action that was not allowed, it has `refused`,
     a sentence with the reason. At the end, it has `mean_bounded_slowdown`, `mean_waiting_time` and `utilisation`, and
@@ -249,60 +279,39 @@ class Environment(gymnasium.Env[Any, Any], ABC):
     needs_simulator: ClassVar[bool] = False
     """Whether its decisions need the embedded Batsim, as those on certain hosts and on power states do."""
 
-    def __init__(
-        self,
-        workload: Log | Workload | str | os.PathLike[str] = DEFAULT_WORKLOAD,
-        *,
-        jobs: int = 256,
-        within: Sequence[tuple[int, int]] | None = None,
-        hosts: int | str | None = None,
-        platform: Platform | str | os.PathLike[str] | None = None,
-        site: SiteRules | str | os.PathLike[str] | None = None,
-        allocation: str = "first",
-        resolution: float | None = None,
-        order: Order | str | None = None,
-        max_queue: int = 128,
-        max_running: int = 64,
-        features: Sequence[str] | None = None,
-        observation: str = "dict",
-        mask_in_observation: bool = False,
-        reward: Reward | OwnMetric | RowsReward | str = "bounded_slowdown",
-        reward_at: str = "end",
-        failures: GivenFailures | None = None,
-        electricity: Electric | None = None,
-        simulated: bool = False,
-        render_mode: str | None = None,
-    ) -> None:
+    def __init__(self, workload: Log | Workload | str | os.PathLike[str] = DEFAULT_WORKLOAD, **options: Any) -> None:
+        chosen = EnvironmentOptions(**options)
         for name, value, known in (
-            ("observation", observation, ("dict", "flat")),
-            ("reward_at", reward_at, ("end", "step")),
-            ("render_mode", render_mode, (None, "ansi", "rgb_array")),
+            ("observation", chosen.observation, ("dict", "flat")),
+            ("reward_at", chosen.reward_at, ("end", "step")),
+            ("render_mode", chosen.render_mode, (None, "ansi", "rgb_array")),
         ):
             if value not in known:
                 raise InputError(f"expected {name} to be one of {known}, got {shown(value)}")
-        platform = platform_of(platform, hosts)
-        self.log = Log.of(workload, _count(platform, hosts), resolution)
-        self.machine = self._machine(platform, site, allocation)
-        self.jobs = jobs
-        self._parts = parts_of(within, jobs, len(self.log))
-        self.order = None if order is None else order_of(order)
+        platform = platform_of(chosen.platform, chosen.hosts)
+        self.log = Log.of(workload, _count(platform, chosen.hosts), chosen.resolution)
+        self.machine = self._machine(platform, chosen.site, chosen.allocation)
+        self.jobs = chosen.jobs
+        self._parts = parts_of(chosen.within, chosen.jobs, len(self.log))
+        self.order = None if chosen.order is None else order_of(chosen.order)
         self._ranks = None if self.order is None or self.order.changes else self.log.ranks(self.order)
-        names = default_features(self.machine) if features is None else features
-        self._failures = None if failures is None else EpisodeFailures(failures, self.log)
+        names = default_features(self.machine) if chosen.features is None else chosen.features
+        self._failures = None if chosen.failures is None else EpisodeFailures(chosen.failures, self.log)
         if self._failures is not None and (self.needs_simulator or self.machine is not None):
             raise InputError("failures are for Batch, Policies and Backfill with whole hosts: leave out failures")
-        self.electricity = None if electricity is None else KnownElectricity(electricity)
+        self.electricity = None if chosen.electricity is None else KnownElectricity(chosen.electricity)
         if self.electricity is not None and (self.machine is not None or self._failures is not None):
             raise InputError("electricity is for whole hosts that do not fail: leave out electricity")
         seen = 0 if self.electricity is None else self.electricity.size
-        self.sight = Sight(names, max_queue, max_running, self.machine, self._failures is not None, seen)
-        self.max_queue = max_queue
-        self.reward = reward_of(reward)
-        self.reward_at = reward_at
-        self.simulated = simulated or self.needs_simulator or self.machine is not None or not self.log.is_plain
-        self.render_mode = render_mode
-        self._is_flat = observation == "flat"
-        self.shows_mask = mask_in_observation
+        queue, running = chosen.max_queue, chosen.max_running
+        self.sight = Sight(names, queue, running, self.machine, self._failures is not None, seen)
+        self.max_queue = chosen.max_queue
+        self.reward = reward_of(chosen.reward)
+        self.reward_at = chosen.reward_at
+        self.simulated = chosen.simulated or self.needs_simulator or self.machine is not None or not self.log.is_plain
+        self.render_mode = chosen.render_mode
+        self._is_flat = chosen.observation == "flat"
+        self.shows_mask = chosen.mask_in_observation
         self.backfiller: Backfiller | None = None
         self._world: World | None = None
         self._is_over = True

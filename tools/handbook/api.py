@@ -26,7 +26,7 @@ from batprotocol._schema.description import ENUMS, TABLES, UNIONS
 
 import batprotocol
 from batprotocol import model
-from batprotocol.fast.commands.schema import NAMES as FAST_NAMES
+from batprotocol.fast.commands import NAMES as FAST_NAMES
 from batprotocol.legacy import json_events, text_events
 from handbook.events.docstrings import assigned
 from handbook.markers import marked

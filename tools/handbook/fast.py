@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from batprotocol.fast.commands.schema import NAMES, class_of, keys, task_of
+from batprotocol.fast.commands import NAMES, class_of, keys, task_of
 from batprotocol.fast.topics import MESSAGES, ROUTES
 from batprotocol.schemas.commands.definitions import FieldText, title
 from handbook.markdown import capitalised, code, definitions, prose, table, target

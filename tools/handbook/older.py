@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
-from batprotocol.legacy.commands.schema import fields, sides
+from batprotocol.legacy.commands import fields, sides
 from batprotocol.legacy.json.events import EVENTS, EventVersions, written
 from batprotocol.legacy.text.wire import STAMPS, VERSIONS, Stamp
 from batprotocol.schemas.commands.definitions import title

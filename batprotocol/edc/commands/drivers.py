@@ -111,20 +111,17 @@ def run_over_socket(
                         scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait
                     )
                 else:
-                    from batprotocol.legacy.commands import drive_old
+                    from batprotocol.legacy.commands import OldProgram, drive_old
 
                     drive_old(
                         scheduler,
-                        bound,
-                        spoken,
-                        old or {},
+                        OldProgram(bound, spoken, old or {}, format),
                         interrupts,
-                        init,
-                        timeout,
-                        record,
-                        ready,
-                        wait,
-                        format,
+                        init=init,
+                        timeout=timeout,
+                        record=record,
+                        on_bound=ready,
+                        on_wait=wait,
                     )
                 if other:
                     with telling_of_signals(interrupts, f"after the simulation, and has ended {other.name}"):

@@ -17,12 +17,12 @@ FAST = "fast"
 def _schema_name(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
     protocol = context.params.get("protocol")
     if protocol == FAST:
-        from batprotocol.fast.commands.schema import NAMES as FAST_NAMES
+        from batprotocol.fast.commands import NAMES as FAST_NAMES
 
         lower = {known.lower(): known for known in FAST_NAMES}
         return name and (lower.get(name.lower()) or unknown(context, f"there is no {name!r} in FaST", name, FAST_NAMES))
     if protocol is not None:
-        from batprotocol.legacy.commands.schema import names
+        from batprotocol.legacy.commands import names
 
         known = names(protocol)
         wanted = None if name is None else name.upper() if protocol[:4] != "text" else name
@@ -231,12 +231,12 @@ def schema(
 
         context.exit(show_ages(which, [SchemaFile(each, include, root_type or "") for each in also], output))
     if protocol == FAST:
-        from batprotocol.fast.commands import schema as fast_schema
+        from batprotocol.fast import commands as fast_schema
 
         output.lines(fast_schema.describe(name) if name else fast_schema.overview())
         return
     if protocol is not None:
-        from batprotocol.legacy.commands import schema as legacy_schema
+        from batprotocol.legacy import commands as legacy_schema
 
         output.lines(legacy_schema.describe(protocol, name) if name else legacy_schema.overview(protocol))
         return

@@ -231,9 +231,9 @@ def _scheduler(options: SimulateOptions, protocol: str | Schema | None, stack: E
     if options.endpoint is not None:
         if protocol is None:
             return stack.enter_context(simulator.connect(options.endpoint, timeout=options.timeout))
-        from batprotocol.legacy.commands import old_scheduler, tell
+        from batprotocol.legacy.commands import OldProgram, old_scheduler, tell
 
-        scheduler = old_scheduler(stack, options.endpoint, protocol, options.old, options.timeout)
+        scheduler = old_scheduler(stack, OldProgram(options.endpoint, protocol, options.old), options.timeout)
         if not isinstance(protocol, str):
             stack.callback(tell, [scheduler.report])
         return scheduler

@@ -1,17 +1,23 @@
-"""`batproto fast`: the commands for FaST, with their parameters. Other modules do the work, imported when wanted."""
+"""FaST for the command line: `batproto fast`, its messages in files, and their tables in `batproto schema`.
+
+Other modules do the work, imported when wanted.
+"""
 
 from __future__ import annotations
 
+import codecs
 import json
 import logging
 import queue
+import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from itertools import dropwhile
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -20,12 +26,17 @@ from batprotocol.cli.completing import completions
 from batprotocol.cli.families import Family
 from batprotocol.cli.parameters import expect_unicode, message_files, seconds, unknown
 from batprotocol.cli.terminal import Output, Piece, number_of, printable
-from batprotocol.errors import DecodeError, PeerGone, TaskFailed
-from batprotocol.fast.topics import QOS, RESULTS, Topic
+from batprotocol.errors import DecodeError, EncodeError, PeerGone, TaskFailed
+from batprotocol.fast import values
+from batprotocol.fast.topics import MESSAGES, QOS, RESULTS, ROUTES, Topic
 from batprotocol.fast.values import FastMessage
+from batprotocol.recordings.names import MessagePlace
+from batprotocol.schemas.commands.definitions import FieldText, meanings, title
+from batprotocol.wire.commands.protocols import MessageProtocol, Reading
 
 if TYPE_CHECKING:
-    from batprotocol.fast.conversation import Conversation
+    from batprotocol._util.rules import Catalogue
+    from batprotocol.fast.conversation import Conversation, Violation
     from batprotocol.fast.recording import Recorded
     from batprotocol.fast.runtime.connection import Broker, Received
     from batprotocol.fast.runtime.nodes import Nodes
@@ -537,7 +548,6 @@ def check(context: click.Context, files: tuple[str, ...], rules: str, quiet: boo
     severity and rule; "batproto rules ID" explains the rule. The exit status is 1 if there is an error (a program
     aborts) or a deadlock (a program waits without end), or if a recording cannot be read.
     """
-    from batprotocol.fast.commands.protocol import FAST
     from batprotocol.wire.commands import check as work
 
     output = Output()
@@ -546,3 +556,241 @@ def check(context: click.Context, files: tuple[str, ...], rules: str, quiet: boo
 
 
 expect_unicode(fast)
+
+
+# Messages in files: payloads in YAML, messages as JSON, and lines of recordings
+
+
+_YAML = "yaml"
+_JSON = "json"
+_LINE = "line"
+_KEYS = "task|result|cores|hostname|cgroup|threads|KPI|job-description|vm-configurations|list|vm-name|id|host|scheduler"
+_KINDS: Final = (
+    (_LINE, re.compile(rb'\{\s*"(?:tst|topic)"\s*:')),
+    (_JSON, re.compile(rb'\{\s*"message"\s*:')),
+    (_YAML, re.compile(rb"---(?:\s|$)|\{?[\"']?(?:%s)[\"']? *:" % _KEYS.encode())),
+)
+"""The beginning of each kind of bytes, after empty lines, comments and directives."""
+
+_STRANGE: Final = "message of somebody else"
+_UNREADABLE: Final = "unreadable message"
+_KINDS_TOLD: Final = {_LINE: "line of FaST", _JSON: "JSON of FaST", _YAML: "YAML of FaST"}
+
+
+def _detect(data: bytes) -> str | None:
+    lines = data[:4096].removeprefix(codecs.BOM_UTF8).splitlines()
+    said = list(dropwhile(lambda line: not line.strip() or line.lstrip().startswith((b"#", b"%")), lines))
+    head = b"\n".join(said).lstrip()
+    return next((kind for kind, pattern in _KINDS if pattern.match(head)), None)
+
+
+def _read_message(data: bytes, kind: str, strict: bool, place: MessagePlace) -> Reading:
+    try:
+        message, original = _READERS[kind](data)
+    except DecodeError as fault:
+        return Reading(FAST, kind, format=kind, fault=fault)
+    reading = Reading(FAST, kind, format=kind, original=original, shown=shown(message, original))
+    reading.other = "yaml" if kind == _JSON else "json"
+    return reading
+
+
+def _payload(data: bytes) -> tuple[FastMessage, dict[str, Any]]:
+    from batprotocol.fast.wire import decode_alone
+    from batprotocol.fast.wire.codec import tree_of
+
+    message = decode_alone(data)
+    return message, tree_of(message)
+
+
+def _json_message(data: bytes) -> tuple[FastMessage, dict[str, Any]]:
+    from batprotocol.fast.wire import from_json
+    from batprotocol.fast.wire.codec import tree_of
+
+    message = from_json(data)
+    return message, tree_of(message)
+
+
+def _line(data: bytes) -> tuple[FastMessage | None, dict[str, Any]]:
+    """A line of a recording. A message on another topic than FaST's is shown as plain text."""
+    from batprotocol.fast.recording import read_line
+    from batprotocol.fast.topics import Topic
+    from batprotocol.fast.wire import decode
+    from batprotocol.fast.wire.codec import tree_of
+
+    recorded = read_line(data)
+    original: dict[str, Any] = {"topic": recorded.topic, "time": recorded.time}
+    topic = Topic.find(recorded.topic)
+    if topic is None:
+        return None, {**original, "payload": recorded.payload.decode("utf-8", "replace")}
+    try:
+        message = decode(recorded.payload, topic, dialect="any")
+    except DecodeError as fault:
+        fault.partial = shown(None, {**original, "payload": recorded.payload.decode("utf-8", "replace")}, _UNREADABLE)
+        raise
+    return message, {**original, **tree_of(message)}
+
+
+_READERS: Final = {_YAML: _payload, _JSON: _json_message, _LINE: _line}
+
+
+def shown(message: FastMessage | None, original: dict[str, Any], otherwise: str = _STRANGE) -> dict[str, Any]:
+    """A message as the one event of a drawn message. The event is called `otherwise` if there is no message."""
+    fields = {name: value for name, value in original.items() if name not in ("message", "topic", "time")}
+    kind = otherwise if message is None else type(message).__name__
+    when = {"timestamp": original["time"]} if "time" in original else {}
+    return {"events": [{**when, "event_type": kind, "event": fields}], "topic": original.get("topic", "")}
+
+
+def _title(reading: Reading) -> tuple[str, str]:
+    return (reading.tree or {}).get("topic") or _KINDS_TOLD[reading.kind], ""
+
+
+def _write(reading: Reading, to: str, indent: int | None) -> bytes:
+    from batprotocol.fast.wire import encode, from_json, to_json
+
+    if "message" not in reading.original:
+        raise DecodeError("this is not a message of FaST, and cannot be converted")
+    text = {name: value for name, value in reading.original.items() if name not in ("topic", "time")}
+    message = from_json(_dumped(text))
+    try:
+        if to == "json":
+            return to_json(message, indent).encode() + b"\n"
+        if to in ("yaml", "specification"):
+            return encode(message, dialect="fastlib" if to == "yaml" else "specification")
+    except EncodeError as error:
+        raise DecodeError(error.reason, error.path) from None
+    raise DecodeError("this protocol has no binary form: it can be converted to json, yaml or specification")
+
+
+def _dumped(tree: dict[str, Any]) -> str:
+    import json
+
+    return json.dumps(tree)
+
+
+def _catalogue() -> Catalogue:
+    from batprotocol.fast.conversation import CATALOGUE
+
+    return CATALOGUE
+
+
+class _Judge:
+    """Judges a recording line by line."""
+
+    def __init__(self, rules: str) -> None:
+        from batprotocol.fast.conversation import Conversation
+
+        self._conversation = Conversation(rules)
+
+    def feed(self, said: bytes, /) -> Sequence[Violation]:
+        """Take the next line. A malformed line is reported as a malformed message."""
+        from batprotocol.fast.conversation import Violation
+        from batprotocol.fast.recording import read_line
+
+        conversation = self._conversation
+        try:
+            recorded = read_line(said)
+        except DecodeError as error:
+            number = conversation.number
+            conversation.feed("", b"", 0.0)  # it counts as a message
+            return [Violation(number, error.path, "message.form", "error", error.reason)]
+        return conversation.feed(recorded.topic, recorded.payload, recorded.time, retain=recorded.retain)
+
+    def finish(self) -> Sequence[Violation]:
+        """Report what is missing."""
+        return self._conversation.finish()
+
+
+FAST: Final = MessageProtocol("FaST", _detect, _read_message, _title, _catalogue, _Judge, _write)
+"""YAML over MQTT."""
+
+
+# batproto schema --protocol fast
+
+
+_PARTS: Final[Mapping[str, type[Any]]] = {
+    name: cls for name, cls in vars(values).items() if isinstance(cls, type) and issubclass(cls, values.Part)
+}
+
+NAMES: Final = (*MESSAGES, *(name for name in _PARTS if name != "Part"))
+"""The names of all messages, and of their parts."""
+
+Line = list[Piece]
+
+
+def overview() -> Iterator[Line]:
+    """All messages with their topics, then the parts of messages."""
+    width = max(len(name) for name in MESSAGES)
+    yield [("heading", "Messages")]
+    for name, cls in MESSAGES.items():
+        topics = [f"{route.channel} (QoS {route.qos})" for route in ROUTES if route.message is cls]
+        yield [
+            ("", "  "),
+            ("event", name),
+            ("", " " * (width - len(name) + 2)),
+            ("", topics[0] if topics else "a file"),
+        ]
+    yield [("heading", "Parts of messages")]
+    yield from ([("", "  "), ("type", name)] for name in NAMES if name not in MESSAGES)
+
+
+def class_of(name: str) -> type[Any]:
+    """The class of a message or of a part."""
+    return MESSAGES.get(name) or _PARTS[name]
+
+
+def task_of(cls: type[Any]) -> FieldText | None:
+    """The key that identifies the kind of a message, or None if there is none."""
+    from batprotocol.fast.wire.kinds import shape_of
+
+    ours, theirs = shape_of(cls, "fastlib").task, shape_of(cls, "specification").task
+    return FieldText("task", theirs, () if ours else ("specification only",), "") if theirs else None
+
+
+def keys(cls: type[Any]) -> Iterator[FieldText]:
+    """The keys of a message or a part in fast-lib, with the differences in the specification."""
+    from batprotocol.fast.wire.kinds import shape_of
+
+    others = {key.field: key for key in shape_of(cls, "specification").keys}
+    told = _meanings(cls)
+    for key in shape_of(cls, "fastlib").keys:
+        other = others[key.field]
+        notes = ["required"] if key.required else []
+        if other.names[0] != key.names[0]:
+            notes.append(f"in the specification {other.names[0]}")
+        if other.kind.name != key.kind.name:
+            notes.append(f"in the specification a {other.kind.name}")
+        yield FieldText(key.names[0], key.kind.name, tuple(notes), told.get(key.field, ""))
+
+
+def describe(name: str) -> Iterator[Line]:
+    """A message or a part: its sender and topic, and its keys with their meanings."""
+    cls = class_of(name)
+    yield [("heading", "message " if name in MESSAGES else "part "), ("event" if name in MESSAGES else "type", name)]
+    yield [("detail", f"  {title(cls)}")]
+    for route in ROUTES:
+        if route.message is cls:
+            told = f"  {route.channel}: {route.sender} to {route.receiver}, QoS {route.qos}, not retained"
+            yield [("detail", told)]
+    task = task_of(cls)
+    if task:
+        yield [("", "  "), ("field", task.name), ("", ": "), ("string", task.kind), ("detail", _notes(task))]
+    found = list(keys(cls))
+    for each in found:
+        yield [("", "  "), ("field", each.name), ("", ": "), ("type", each.kind), ("detail", _notes(each))]
+        if each.meaning:
+            yield [("detail", f"      {each.meaning}")]
+    if not found:
+        yield [("detail", "  no keys")]
+
+
+def _notes(told: FieldText) -> str:
+    return f" ({', '.join(told.notes)})" if told.notes else ""
+
+
+def _meanings(cls: type[Any]) -> Mapping[str, str]:
+    """The descriptions of the fields, from its own docstring, its base classes, or the tasks that it refers to."""
+    found: dict[str, str] = {}
+    for each in (values.StartVM, values.MigrateVM, *reversed(cls.__mro__)):
+        found.update(meanings(each))
+    return found
