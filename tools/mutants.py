@@ -46,11 +46,12 @@ PACKAGES = {
     "slurm-policy": ("batprotocol/policies/slurm", "tests/slurm"),
     "slurm": ("batprotocol/sites/slurm", "tests/slurm"),
     "logs": ("batprotocol/sites/logs", "tests/history"),
-    "results": ("batprotocol/results", "tests/simulator"),
+    "results": ("batprotocol/results", "tests/results"),
     "schemas": ("batprotocol/schemas", "tests/schemas"),
     "studies": ("batprotocol/studies", "tests/studies"),
     "translate": ("batprotocol/legacy/translate", "tests/legacy"),
     "wire": ("batprotocol/wire", "tests/wire"),
+    "workloads": ("batprotocol/workloads", "tests/workloads"),
 }
 """The code of each package, and the tests that must notice a change of it."""
 

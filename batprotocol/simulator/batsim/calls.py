@@ -20,7 +20,7 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.batsim.messages import CallDue, CallStopped, CallsTriggered
 from batprotocol.simulator.batsim.probes import joules, read_for
-from batprotocol.simulator.batsim.state import Simulation
+from batprotocol.simulator.batsim.simulation_state import Simulation
 from batprotocol.simulator.machine.queue import SimulationActor
 
 __all__ = [

@@ -45,7 +45,7 @@ from batprotocol.simulator.batsim.calls import OneShotCall, OneShotProbe
 from batprotocol.simulator.batsim.executions import Execution, ExecutionOrder, HostSwitch, Killer, execution_of
 from batprotocol.simulator.batsim.jobs import SimulatedJob
 from batprotocol.simulator.batsim.probes import NORMALIZED, Probe
-from batprotocol.simulator.batsim.state import Simulation, SwitchRequest
+from batprotocol.simulator.batsim.simulation_state import Simulation, SwitchRequest
 from batprotocol.simulator.machine.machine import intervals
 from batprotocol.simulator.machine.placement import allocation_of, hosts_of
 from batprotocol.simulator.machine.work import ProfileWalk, size

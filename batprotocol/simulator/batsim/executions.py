@@ -33,7 +33,7 @@ from batprotocol.model import (
 )
 from batprotocol.simulator.batsim.jobs import SimulatedJob
 from batprotocol.simulator.batsim.messages import HostSwitched, JobEnded, JobsKilled
-from batprotocol.simulator.batsim.state import Simulation, SwitchRequest
+from batprotocol.simulator.batsim.simulation_state import Simulation, SwitchRequest
 from batprotocol.simulator.machine.machine import ParallelTask
 from batprotocol.simulator.machine.placement import PlacedExecutors, hosts_of
 from batprotocol.simulator.machine.queue import SimulationActor

@@ -53,7 +53,7 @@ from batprotocol.simulator.batsim.messages import (
     ReplyDelivered,
     SubmitterStarted,
 )
-from batprotocol.simulator.batsim.state import Simulation, SwitchRequest
+from batprotocol.simulator.batsim.simulation_state import Simulation, SwitchRequest
 from batprotocol.simulator.batsim.submitters import Injector
 from batprotocol.simulator.machine.queue import SimulationActor
 

@@ -13,7 +13,7 @@ from batprotocol.errors import InputError, RuleViolation
 from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent, StopCallMeLaterEvent, StopProbeEvent
 from batprotocol.results import Observer
 from batprotocol.simulator.batsim.server import BatsimServer
-from batprotocol.simulator.batsim.state import Setup, Simulation
+from batprotocol.simulator.batsim.simulation_state import Setup, Simulation
 from batprotocol.simulator.batsim.submitters import Submitter
 from batprotocol.simulator.copies import copied
 from batprotocol.simulator.machine.machine import SimulatedMachine

@@ -15,7 +15,7 @@ from batprotocol.simulator.batsim.messages import (
     ReplyDelivered,
     SubmitterStarted,
 )
-from batprotocol.simulator.batsim.state import Listener, Simulation
+from batprotocol.simulator.batsim.simulation_state import Listener, Simulation
 from batprotocol.simulator.machine.queue import EventQueue, SimulationActor
 
 __all__ = [

@@ -162,3 +162,19 @@ def test_of_several_copies_the_one_that_is_written_down_is_resumed(
     )
     assert resumed == [12, 22]
     assert deleted == [("DELETE", "jobs/13"), ("DELETE", "jobs/21"), ("DELETE", "jobs/32")]
+
+
+def test_one_look_reports_so_many_that_did_not_end_well(
+    server: OarServer, cluster: OarCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes two requests for its output. Those that ended well are reported at once."""
+    monkeypatch.setattr(oar, "OUTPUTS", 2)
+    cluster.submit(requests_of("true", "exit 1", "true", "exit 1", "true", "exit 1", "true"))
+    until(lambda: len(server.jobs) == 7 and all(job.state in ("Terminated", "Error") for job in server.jobs.values()))
+    over = [{job.job for job in cluster.look().jobs if job.state is GridJobState.TERMINATED} for _ in range(2)]
+    assert over == [{1, 2, 3, 4, 5, 7}, {1, 2, 3, 4, 5, 6, 7}]
+
+
+def test_the_file_with_the_jobs_is_its_users_alone(cluster: OarCluster) -> None:
+    cluster.submit(requests_of("true"))
+    assert cluster._known._path.stat().st_mode & 0o777 == 0o600

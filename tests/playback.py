@@ -1,6 +1,6 @@
 """Recorded simulations played back: what the embedded Batsim says to the recorded replies, beside what Batsim said.
 
-As a program it plays runs back and tells where they first differ: `python tests/simulator/playback.py [-v] [WORD ...]`.
+As a program it plays runs back and tells where they first differ: `python tests/playback.py [-v] [WORD ...]`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent))
 from support import CORPUS, DATA, SHARED, Recorded, files_of, read_run
 
 from batprotocol.errors import RuleViolation
