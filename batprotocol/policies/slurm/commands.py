@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.model import Job
+from batprotocol.model import Job, JobSubmittedEvent
 from batprotocol.policies.slurm.cluster import ClusterPartition, SlurmCluster, bits_of, members
 from batprotocol.policies.slurm.controller import Controller, JobUpdate
 from batprotocol.policies.slurm.queue import SlurmJob
@@ -232,30 +232,20 @@ OPTIONS: Final[Mapping[str, str]] = {
 _MEBIBYTE: Final = 2**20
 
 
-def job_of(
-    cluster: SlurmCluster,
-    job_id: str,
-    job: Job,
-    request: Request,
-    number: int,
-    submitted: float,
-    extra_data: str | None,
-) -> SlurmJob:
+def job_of(cluster: SlurmCluster, event: JobSubmittedEvent, request: Request, number: int) -> SlurmJob:
     """A job as Slurm sees it.
 
     Args:
         cluster: the cluster.
-        job_id: its id.
-        job: its number of hosts and its walltime.
+        event: its submission, with its number of hosts, its walltime and its extra data.
         request: what it asks for otherwise.
         number: its number.
-        submitted: when it was submitted.
-        extra_data: its extra data.
 
     Raises:
         InputError: it can never run, with the reason.
     """
-    options = _options(extra_data)
+    job, job_id, submitted = event.job, event.job_id, event.submission_time
+    options = _options(job.extra_data)
     partitions = _partitions_of(cluster, request)
     limit = options.get("time", job.walltime)
     if limit is None or limit == math.inf:

@@ -344,10 +344,7 @@ class SlurmScheduler(Allocating, Scheduler):
                 self._unknown_keys.report(event.job_id, event.job.extra_data)
             try:
                 request = read_request(event.job.extra_data)
-                job = job_of(
-                    *(self.controller.cluster, event.job_id, event.job, request, self._number),
-                    *(event.submission_time, event.job.extra_data),
-                )
+                job = job_of(self.controller.cluster, event, request, self._number)
                 self._lives[job.id] = _Life(event.job_id, event.job)
                 self.controller.submit(job, request, self.now)
             except InputError as error:
@@ -399,7 +396,9 @@ def _hosts_of(names: list[str], hosts: tuple[Host, ...]) -> tuple[list[int], fro
     if len(used) < len(names) or len(found) < len(hosts):
         logger.warning(
             "slurm.conf has %d nodes, and the platform %d hosts: %d are used; give hosts the names of nodes",
-            *(len(names), len(hosts), len(used)),
+            len(names),
+            len(hosts),
+            len(used),
         )
     return found, frozenset(used)
 

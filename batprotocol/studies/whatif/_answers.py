@@ -35,7 +35,7 @@ from batprotocol.studies.whatif._conclusions import (
     sums_of,
 )
 from batprotocol.studies.whatif._plan import ARRIVALS, RECORDED, Plan
-from batprotocol.studies.whatif._question import span_text
+from batprotocol.studies.whatif._question import many_of, span_text
 
 SHOWN: Final = (
     "mean_waiting_time",
@@ -334,15 +334,15 @@ def _of_windows(plan: Plan) -> Iterator[str]:
     counted = sum(each.jobs for each in windows)
     yield (
         "The whole log is simulated once for each alternative, and then cut into "
-        f"{_many(len(windows), 'window')} of {span_text(plan.length)} (batch means). So each window begins with the "
+        f"{many_of(len(windows), 'window')} of {span_text(plan.length)} (batch means). So each window begins with the "
         "running jobs, the queue and the usage that the alternative itself left, and a backlog is carried along. The "
         "numbers are those of the whole log. They do not depend on the windows; intervals do."
     )
     yield (
-        f"{counted:,} of {_many(len(plan.workload), 'job')} count. The first {span_text(span.begin - span.first)} of "
+        f"{counted:,} of {many_of(len(plan.workload), 'job')} count. The first {span_text(span.begin - span.first)} of "
         "the log are a warm-up, whose jobs are simulated and do not count."
         if span.begin > span.first
-        else f"{counted:,} of {_many(len(plan.workload), 'job')} count, without a warm-up."
+        else f"{counted:,} of {many_of(len(plan.workload), 'job')} count, without a warm-up."
     )
     yield (
         "The log does not say which jobs ran and waited when it began. In the simulation, the machine is empty then, "
@@ -350,15 +350,15 @@ def _of_windows(plan: Plan) -> Iterator[str]:
         "is not in the numbers."
     )
     if plan.outside:
-        yield f"{_many(plan.outside, 'job')} of the log {_are(plan.outside)} in the warm-up or the cool-down."
+        yield f"{many_of(plan.outside, 'job')} of the log {_are(plan.outside)} in the warm-up or the cool-down."
 
 
 def _of_machine(answer: Answer) -> Iterator[str]:
     plan = answer.plan
     if plan.platform:
-        yield f"The machine is the platform {plan.platform}, with {_many(plan.hosts, 'host')}."
+        yield f"The machine is the platform {plan.platform}, with {many_of(plan.hosts, 'host')}."
     else:
-        yield f"The machine has {_many(plan.hosts, 'equal host')}, without a network, partitions and failures."
+        yield f"The machine has {many_of(plan.hosts, 'equal host')}, without a network, partitions and failures."
     if plan.files:
         yield "Machines with other numbers of hosts have hosts of the same kinds, in the same shares."
     for each in plan.remarks:
@@ -371,10 +371,10 @@ def _of_machine(answer: Answer) -> Iterator[str]:
     for count in plan.machines.values():
         larger = sum(size > count for size in sizes)
         if larger:
-            many = f"{_many(larger, 'job')} of the log {_are(larger)}"
+            many = f"{many_of(larger, 'job')} of the log {_are(larger)}"
             yield f"{many} larger than {count:,} hosts, and not simulated there."
     for name, count in answer.not_simulated.items():
-        yield f"With {answer.titles[name]}, {_many(count, 'job')} that would count did not run."
+        yield f"With {answer.titles[name]}, {many_of(count, 'job')} that would count did not run."
 
 
 def _of_jobs(plan: Plan) -> Iterator[str]:
@@ -388,7 +388,7 @@ def _of_jobs(plan: Plan) -> Iterator[str]:
     )
     if plan.partial:
         yield (
-            f"{_many(plan.partial, 'job')} {_asks(plan.partial)} for parts of hosts. Utilisation and offered load "
+            f"{many_of(plan.partial, 'job')} {_asks(plan.partial)} for parts of hosts. Utilisation and offered load "
             "count the share of the cores of hosts that jobs take."
         )
     if ARRIVALS in plan.axes:
@@ -426,7 +426,7 @@ def _of_runs(answer: Answer) -> Iterator[str]:
         what = "the first policy" if plan.is_assumed else "today's policy"
         yield f"The log has no starts of jobs, so the baseline is {what}: {today}. The model's own error is unknown."
     if answer.failed:
-        yield f"{answer.failed:,} of {_many(answer.runs, 'run')} failed and are missing, with their pairs."
+        yield f"{answer.failed:,} of {many_of(answer.runs, 'run')} failed and are missing, with their pairs."
 
 
 def _of_intervals(plan: Plan) -> Iterator[str]:
@@ -449,10 +449,6 @@ def _of_intervals(plan: Plan) -> Iterator[str]:
         "Intervals reach farther to the side on which windows are farther off the mean (Zou and Donner, 2008)."
     )
     yield "Intervals are not corrected for the number of comparisons: of 20, one leaves out 0 by chance alone."
-
-
-def _many(count: int, word: str) -> str:
-    return f"1 {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def _asks(count: int) -> str:

@@ -23,6 +23,7 @@ from batprotocol.studies.whatif._question import (
     LogSpan,
     LogWindow,
     Question,
+    many_of,
     parse_nodes,
     span_of_log,
     usual_length,
@@ -358,14 +359,10 @@ def _unlike(question: Question, machine: Platform | None) -> Iterator[str]:
         if other:
             node, number = other[0]
             yield (
-                f"{path} says that {node.name} has {_many(node.cpus, 'CPU')}, and the platform that it has "
-                f"{_many(number, 'core')}{f' ({len(other):,} nodes are so)' if len(other) > 1 else ''}. Slurm places "
+                f"{path} says that {node.name} has {many_of(node.cpus, 'CPU')}, and the platform that it has "
+                f"{many_of(number, 'core')}{f' ({len(other):,} nodes are so)' if len(other) > 1 else ''}. Slurm places "
                 "jobs by its own number, and other policies by that of the platform: make both equal"
             )
-
-
-def _many(count: int, word: str) -> str:
-    return f"{count:,} {word}{'s' * (count != 1)}"
 
 
 def _has_starts(workload: Workload) -> bool:

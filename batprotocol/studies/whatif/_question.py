@@ -242,3 +242,12 @@ def span_text(seconds: float) -> str:
 
 def _number(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(value)
+
+
+def many_of(count: int, word: str) -> str:
+    """A number of things.
+
+    >>> many_of(1, "job"), many_of(1200, "job")
+    ('1 job', '1,200 jobs')
+    """
+    return f"{count:,} {word}{'s' * (count != 1)}"

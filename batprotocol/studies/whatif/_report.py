@@ -21,7 +21,7 @@ from batprotocol.studies.comparing.tables import UNKNOWABLE, Cell, Table
 from batprotocol.studies.whatif._answers import Answer, assumptions_of
 from batprotocol.studies.whatif._batches import metric_of
 from batprotocol.studies.whatif._conclusions import KINDS, Argument, Change
-from batprotocol.studies.whatif._question import span_text
+from batprotocol.studies.whatif._question import many_of, span_text
 
 # Small figures inside tables, as SVG: means with their intervals, and bars. They scale with the page.
 
@@ -142,13 +142,12 @@ def _lead(answer: Answer) -> str:
     plan = answer.plan
     today, count = answer.titles[plan.baseline], len(answer.alternatives)
     what = (
-        f"{_many(count, 'alternative')} compared with {today}, simulated,"
+        f"{many_of(count, 'alternative')} compared with {today}, simulated,"
         if count
         else f"{today}, simulated, compared with what really happened: there is no alternative to it,"
     )
-    said = (
-        f"{what} over {_many(len(plan.windows), 'window')} of {span_text(plan.length)}, on {_many(plan.hosts, 'host')}."
-    )
+    windows, hosts = many_of(len(plan.windows), "window"), many_of(plan.hosts, "host")
+    said = f"{what} over {windows} of {span_text(plan.length)}, on {hosts}."
     found = f'<p class="lead">{_text(said)}</p>\n<p class="warning error">{_text(answer.error_sentence())}</p>'
     return f'{found}\n<p class="warning">{_text(_sentence(answer.warning))}</p>' if answer.warning else found
 
@@ -386,10 +385,6 @@ def _caption(text: str) -> str:
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
-
-
-def _many(count: int, word: str) -> str:
-    return f"1 {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def _text(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import tzinfo
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -344,47 +344,67 @@ _EXCLUSIVE: Final = frozenset({"excl", "exclhost"})
 _NO_PROJECT: Final = "_pbs_project_default"
 
 
+class _OpenJob:
+    """A job that has not ended.
+
+    Attributes:
+        line: the line of its first record.
+        array: the array that it is a task of.
+        queued: when its first record was written.
+        text: the values of the last record that has its values.
+        dependency: what it waited for.
+        submitted: when it began to wait again; None: it waits, or ran, for the first time.
+        started: when its record S was written; None: it waits.
+        deleted: when it was deleted.
+        paused: when it was suspended; None: it is not.
+        suspended: seconds that it was suspended for before.
+        attempts: its earlier attempts.
+    """
+
+    __slots__ = (
+        *("array", "attempts", "deleted", "dependency", "line", "paused", "queued", "started", "submitted"),
+        *("suspended", "text"),
+    )
+
+    def __init__(self, line: int, array: str | None) -> None:
+        self.line = line
+        self.array = array
+        self.queued: float | None = None
+        self.text = ""
+        self.dependency = ""
+        self.submitted: float | None = None
+        self.started: float | None = None
+        self.deleted: float | None = None
+        self.paused: float | None = None
+        self.suspended = 0.0
+        self.attempts: tuple[Attempt, ...] = ()
+
+
 def job_of(
-    id: str,
-    array: str | None,
-    pairs: Mapping[str, str],
-    row: LogRow,
-    *,
-    state: JobState | None = None,
-    waits: bool = False,
-    queued: float | None = None,
-    submitted: float | None = None,
-    started: float | None = None,
-    ended: float | None = None,
-    suspended: float = 0.0,
-    deleted: bool = False,
-    dependency: str = "",
-    before: Iterable[Attempt] = (),
+    job: _OpenJob, id: str, text: str, row: LogRow, state: JobState | None = None, moment: float | None = None
 ) -> LoggedJob:
     """The job of a record.
 
     Args:
+        job: the records of this job before.
         id: its id.
-        array: the array that it is a task of.
-        pairs: the values.
+        text: the values of the record.
         row: counts values that cannot be read.
         state: the state of the attempt; None: the exit status decides.
-        waits: whether it does not run: starts and ends in the values are of earlier attempts.
-        queued: when the record of its submission was written, if the values do not have the time.
-        submitted: when it began to wait for this attempt; None: when it was submitted.
-        started: its start, if the values do not have it.
-        ended: its end, if the values do not have it.
-        suspended: seconds that it was suspended for.
-        deleted: whether it was deleted before it ended.
-        dependency: what it waited for, as PBS writes it.
-        before: its earlier attempts.
+        moment: when it stopped, or was deleted, if the values do not have its end.
 
     Raises:
-        Refused: its times cannot be read, or be.
+        RefusedRow: its times cannot be read, or be.
     """
+    pairs = pairs_of(text)
+    started, ended, suspended = job.started, moment, job.suspended
+    if job.paused is not None and moment is not None:
+        suspended += moment - job.paused
+    suspended = max(suspended, 0.0)
     times = [row.needed(name, moment_of, pairs.get(name)) for name in ("ctime", "qtime", "start", "end")]
-    submitted = submitted or times[0] or times[1] or queued
-    if not waits:
+    submitted = job.submitted or times[0] or times[1] or job.queued
+    waits = job.started is None and state in (JobState.PENDING, JobState.CANCELLED)
+    if not waits:  # else the starts and ends in the values are of earlier attempts
         started, ended = times[2] or started, times[3] or ended
     if state in WENT_ON:
         ended = None
@@ -393,7 +413,7 @@ def job_of(
     given = row.read("exec_vnode and exec_host", given_of, pairs) or PbsAmounts()
     asked = row.read("Resource_List", asked_of, pairs) or PbsAmounts()
     if state is None:
-        state = _state(status, walltime, started, ended, suspended, deleted)
+        state = _state(status, walltime, started, ended, suspended, job.deleted is not None)
     signal = int(status) - _SIGNALS if status is not None and status >= _SIGNALS else None
     attempt = row.attempt(
         submitted,
@@ -411,7 +431,7 @@ def job_of(
     place = frozenset(pairs.get("Resource_List.place", "").split(":"))
     return LoggedJob(
         id=id,
-        attempts=(*before, attempt),
+        attempts=(*job.attempts, attempt),
         host_count=(given.hosts if has_run else None) or asked.hosts or 1,
         cores=given.cores if has_run else None,
         memory=given.memory if has_run else None,
@@ -427,8 +447,8 @@ def job_of(
         account=pairs.get("account") or (project if project != _NO_PROJECT else "") or None,
         partition=pairs.get("queue") or None,
         reservation=pairs.get("resvname") or pairs.get("resvID") or None,
-        dependency=_dependency(pairs.get("depend") or dependency, row),
-        array=array,
+        dependency=_dependency(pairs.get("depend") or job.dependency, row),
+        array=job.array,
         exclusive=True if place & _EXCLUSIVE else None,
         line=row.line,
     )
@@ -545,42 +565,6 @@ def _parts(job: LoggedJob) -> list[LoggedJob]:
     return [replace(job, attempts=(attempt,)) for attempt in job.attempts]
 
 
-class _OpenJob:
-    """A job that has not ended.
-
-    Attributes:
-        line: the line of its first record.
-        array: the array that it is a task of.
-        queued: when its first record was written.
-        text: the values of the last record that has its values.
-        dependency: what it waited for.
-        submitted: when it began to wait again; None: it waits, or ran, for the first time.
-        started: when its record S was written; None: it waits.
-        deleted: when it was deleted.
-        paused: when it was suspended; None: it is not.
-        suspended: seconds that it was suspended for before.
-        attempts: its earlier attempts.
-    """
-
-    __slots__ = (
-        *("array", "attempts", "deleted", "dependency", "line", "paused", "queued", "started", "submitted"),
-        *("suspended", "text"),
-    )
-
-    def __init__(self, line: int, array: str | None) -> None:
-        self.line = line
-        self.array = array
-        self.queued: float | None = None
-        self.text = ""
-        self.dependency = ""
-        self.submitted: float | None = None
-        self.started: float | None = None
-        self.deleted: float | None = None
-        self.paused: float | None = None
-        self.suspended = 0.0
-        self.attempts: tuple[Attempt, ...] = ()
-
-
 class _PbsJobs:
     """The jobs that have not ended."""
 
@@ -651,14 +635,14 @@ class _PbsJobs:
     def _end(self, job: _OpenJob, record: PbsRecord, moment: float, line: int) -> LoggedJob:
         self._open.pop(record.job, None)
         row = LogRow(self._left_out, job.line)
-        return self._made(job, record.job, record.text, row, None, moment)
+        return job_of(job, record.job, record.text, row, None, moment)
 
     def _rerun(self, job: _OpenJob, record: PbsRecord, moment: float, line: int) -> None:
         text = record.text if "start=" in record.text else job.text
         if "start=" not in text and job.started is None:
             self._open.pop(record.job, None)
             raise RefusedRow("a job runs again that has not started")
-        found = self._made(job, record.job, text, LogRow(self._left_out, line), JobState.REQUEUED, moment)
+        found = job_of(job, record.job, text, LogRow(self._left_out, line), JobState.REQUEUED, moment)
         job.attempts = found.attempts
         job.submitted, job.started, job.text = found.last.ended, None, text
         job.paused, job.suspended = None, 0.0
@@ -666,7 +650,7 @@ class _PbsJobs:
     def _delete(self, job: _OpenJob, record: PbsRecord, moment: float, line: int) -> LoggedJob | None:
         if job.started is None and job.text:
             del self._open[record.job]
-            return self._made(job, record.job, job.text, LogRow(self._left_out, job.line), JobState.CANCELLED, moment)
+            return job_of(job, record.job, job.text, LogRow(self._left_out, job.line), JobState.CANCELLED, moment)
         job.deleted = moment
         return None
 
@@ -678,29 +662,6 @@ class _PbsJobs:
         if job.paused is not None:
             job.suspended += moment - job.paused
         job.paused = None
-
-    def _made(
-        self, job: _OpenJob, id: str, text: str, row: LogRow, state: JobState | None, moment: float | None
-    ) -> LoggedJob:
-        suspended = job.suspended
-        if job.paused is not None and moment is not None:
-            suspended += moment - job.paused
-        return job_of(
-            id,
-            job.array,
-            pairs_of(text),
-            row,
-            state=state,
-            waits=job.started is None and state in (JobState.PENDING, JobState.CANCELLED),
-            queued=job.queued,
-            submitted=job.submitted,
-            started=job.started,
-            ended=moment,
-            suspended=max(suspended, 0.0),
-            deleted=job.deleted is not None,
-            dependency=job.dependency,
-            before=job.attempts,
-        )
 
     def rest(self) -> Iterator[LoggedJob]:
         """The jobs that wait or run at the end of the log."""
@@ -715,7 +676,7 @@ class _PbsJobs:
                     state = JobState.CANCELLED
                 elif job.started is not None:
                     state = JobState.RUNNING if job.paused is None else JobState.SUSPENDED
-                yield self._made(job, id, job.text, LogRow(self._left_out, job.line), state, moment)
+                yield job_of(job, id, job.text, LogRow(self._left_out, job.line), state, moment)
             except RefusedRow as refused:
                 self._left_out.row(str(refused), job.line)
 

@@ -1,0 +1,119 @@
+"""Requests of jobs as Slurm sees them, and amounts that its rules compare."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from test_main_loop import Starter, queue_of
+
+from batprotocol.errors import InputError
+from batprotocol.model import Job, JobSubmittedEvent
+from batprotocol.policies.slurm.cluster import cluster_of
+from batprotocol.policies.slurm.commands import job_of, read_command
+from batprotocol.policies.slurm.loops import StartOutcome, run_main
+from batprotocol.policies.slurm.priorities import ClusterSizes
+from batprotocol.policies.slurm.queue import SlurmJob
+from batprotocol.sites.slurm.configuration import SchedulerParameters, configuration_of
+from batprotocol.workloads.requests import read_request
+
+WITHOUT_ENGINE = True
+
+CONF = """SelectType=select/cons_tres
+SelectTypeParameters={unit}
+NodeName=n[0-3] CPUs=4 RealMemory=1000
+PartitionName=p Nodes=ALL Default=YES DefaultTime=7 MaxTime=90 PriorityJobFactor=3
+PartitionName=few Nodes=n[0-1]
+"""
+
+
+def made(size: int = 1, walltime: float | None = 60.0, unit: str = "CR_Core_Memory", **data: Any) -> SlurmJob:
+    text = json.dumps(data) if data else None
+    job = Job(resource_request=size, walltime=walltime, profile_id="w!p", extra_data=text)
+    event = JobSubmittedEvent(timestamp=3.9, job_id="w!1", job=job, submission_time=3.7)
+    return job_of(cluster_of(configuration_of(CONF.format(unit=unit))), event, read_request(text), 5)
+
+
+def test_a_plain_job_has_as_many_nodes_as_it_asks_for() -> None:
+    job = made(3)
+    assert (job.min_nodes, job.max_nodes, job.tasks, job.cpus_per_task, job.tasks_per_node) == (3, 3, 3, 1, 0)
+    assert (job.id, job.number, job.submitted, job.begin, job.limit) == ("w!1", 5, 3.0, 3.0, 1)
+    assert (job.allowed, job.required, job.user, job.nice, job.array) == (0b1111, 0, "", 0, None)
+
+
+@pytest.mark.parametrize(
+    ("walltime", "options", "minutes"),
+    [(61.0, {}, 2), (None, {}, 7), (math.inf, {}, 7), (60.0, {"time": 200}, 4), (None, {"time": 59}, 1)],
+)
+def test_limits_are_whole_minutes(walltime: float | None, options: dict[str, Any], minutes: int) -> None:
+    data = {"slurm": options} if options else {}
+    assert made(1, walltime, **data).limit == minutes
+
+
+def test_tasks_spread_over_any_number_of_nodes_unless_nodes_are_given() -> None:
+    job = made(2, slurm={"tasks": 6})
+    assert (job.tasks, job.tasks_per_node, job.min_nodes, job.max_nodes) == (6, 0, 1, math.inf)
+    job = made(2, slurm={"tasks": 6, "nodes": [2, 3], "tasks_per_node": 3, "cpus_per_task": 2})
+    assert (job.tasks, job.tasks_per_node, job.min_nodes, job.max_nodes) == (6, 3, 2, 3)
+    assert (job.cpus_per_task, job.cpus) == (2, 12)
+    job = made(2, slurm={"tasks_per_node": 3})
+    assert (job.tasks, job.min_nodes) == (6, 2)
+
+
+def test_lists_of_nodes_and_impossible_requests() -> None:
+    job = made(1, slurm={"nodelist": "n2", "exclude": "n[0-1]"})
+    assert (job.required, job.allowed) == (0b100, 0b1100)
+    for size, data, why in (
+        (0, {}, "it asks for 0 hosts, and needs one at least"),
+        (3, {"partition": "few"}, "it asks for 3 nodes of partition few, which has 2 that fit"),
+        (1, {"partition": "few", "slurm": {"nodelist": "n2"}}, "it asks for n2, and partition few does not have all"),
+        (1, {"slurm": {"nodelist": "x"}}, "there is no node 'x'"),
+        (1, {"slurm": {"tasks": 17}}, "it asks for 17 CPUs, and the nodes that it can have at once have 16"),
+        (1, {"partition": "q"}, "there is no partition 'q'"),
+        (1, {"slurm": {"nope": 1}}, "expected time, time_min"),
+    ):
+        with pytest.raises(InputError) as caught:
+            made(size, **data)
+        assert why in str(caught.value)
+
+
+def test_damaged_extra_data_has_no_options() -> None:
+    deep = '{"slurm": ' + "[" * 100_000
+    job = Job(resource_request=1, walltime=60.0, profile_id="w!p", extra_data=deep)
+    event = JobSubmittedEvent(timestamp=0.0, job_id="w!1", job=job, submission_time=0.0)
+    assert job_of(cluster_of(configuration_of(CONF.format(unit="CR_Core"))), event, read_request(None), 1).tasks == 1
+    assert read_command(deep) is None
+
+
+def test_sizes_of_unknown_partitions_are_nothing() -> None:
+    sizes = ClusterSizes(configuration_of(CONF.format(unit="CR_Core")))
+    assert (sizes.factor("p"), sizes.factor("few"), sizes.factor("x"), sizes.most_factor) == (3, 1, 0, 3)
+    assert (sizes.minutes("p"), sizes.minutes("x"), sizes.partition("x"), sizes.amounts("x")) == (
+        90.0,
+        math.inf,
+        None,
+        {},
+    )
+    assert sizes.amounts("few") == {"cpu": 8.0, "mem": 2000.0, "node": 2.0}
+
+
+def test_a_job_that_a_limit_stops_anew_stops_those_behind_it() -> None:
+    """With assoc_limit_stop, and only in the run in which the limit comes first."""
+    for reason, tried in (("", []), ("AssocGrpCpuLimit", ["1"])):
+        queue, starter = queue_of(2), Starter(j0=StartOutcome.STARTED)
+        first = queue.jobs()[0]
+        first.reason = reason
+
+        def may_start(job: SlurmJob, partition: object, first: SlurmJob = first) -> bool:
+            return job is not first
+
+        starter.rules.may_start = may_start  # type: ignore[method-assign]
+        run_main(queue, starter, SchedulerParameters(assoc_limit_stop=True), is_full=True, is_quick=False)
+        assert [id for id, _ in starter.tried] == tried
+
+
+@pytest.mark.parametrize(("unit", "memory"), [("CR_Core_Memory", 4000), ("CR_Core", 0)])
+def test_memory_counts_only_where_it_is_given_out(unit: str, memory: int) -> None:
+    assert cluster_of(configuration_of(CONF.format(unit=unit))).memory == memory
