@@ -100,6 +100,7 @@ LONG = (
     "house/test_packaging.py",
     "house/test_sanitized.py",
     "house/test_typing.py",
+    "house/test_wings.py",
     "legacy/test_ages.py",
     "legacy/test_bridge.py",
     "policies/test_budget.py",

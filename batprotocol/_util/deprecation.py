@@ -29,7 +29,7 @@ def old_names(module: str, names: Mapping[str, str], late: Mapping[str, str] = {
     Args:
         module: the name of the module, `__name__`.
         names: each old name with the new one, which the module has, or one of its submodules (`studies.StudyError`).
-        late: the submodule of each name that is imported at its first use.
+        late: the submodule of each name that is imported at its first use, or the full name of another module.
 
     >>> from batprotocol import policies
     >>> import warnings
@@ -42,7 +42,9 @@ def old_names(module: str, names: Mapping[str, str], late: Mapping[str, str] = {
 
     def find(name: str) -> Any:
         if name in late:
-            found = getattr(importlib.import_module(f"{module}.{late[name]}"), name)
+            there = late[name]
+            full = there if there.startswith("batprotocol.") else f"{module}.{there}"
+            found = getattr(importlib.import_module(full), name)
             setattr(sys.modules[module], name, found)
             return found
         if name not in names:

@@ -14,7 +14,7 @@ check it: `simulation`, `jobs` (with `placements`, `tasks` and `profiles`), `reg
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from batprotocol._util.deprecation import old_names
 from batprotocol._util.rules import Rule, Severity
@@ -50,7 +50,12 @@ __all__ = [
 __getattr__ = old_names(__name__, {"Said": "AnyMessage"})
 
 
-def check(messages: Iterable[AnyMessage], rules: str = DEFAULT_RULE_SET) -> list[Violation]:
+def check(
+    messages: Iterable[AnyMessage],
+    rules: str = DEFAULT_RULE_SET,
+    *,
+    asks_for_a_part: Callable[[str], bool] | None = None,
+) -> list[Violation]:
     """Return all violations of a conversation, in the order of its messages.
 
     Args:
@@ -59,6 +64,7 @@ def check(messages: Iterable[AnyMessage], rules: str = DEFAULT_RULE_SET) -> list
             (`str`, `frames.Hello` or `Message`, then `Message`). The conversation may be incomplete.
         rules: the rule set: "batsim-5.0.0-rc2" (what that Batsim does) or "protocol" (what schema and documentation
             demand).
+        asks_for_a_part: see `Conversation`.
 
     Raises:
         ValueError: there is no such rule set.
@@ -66,7 +72,7 @@ def check(messages: Iterable[AnyMessage], rules: str = DEFAULT_RULE_SET) -> list
     >>> print(*check([b"\\x04\\x00\\x00\\x00init", b"\\x01\\x00"]))
     message 1: error: expected a flags word of 4 bytes, found 2 bytes (byte 2) [frame.hello]
     """
-    conversation = Conversation(rules)
+    conversation = Conversation(rules, asks_for_a_part=asks_for_a_part)
     found: list[Violation] = []
     for said in messages:
         found += conversation.feed(said)

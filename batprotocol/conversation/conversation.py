@@ -7,7 +7,7 @@ the contents. This module opens no socket and no file, and never raises an excep
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Final
 
 from intervaltree import IntervalTree
@@ -49,6 +49,8 @@ class Conversation:
             demand).
         without: ids of rules that `feed` does not check in replies, because another component knows more and checks
             them. `offer` checks them.
+        asks_for_a_part: whether a job with these extra data asks for a part of each of its hosts, so that others may
+            have the rest, such as `batprotocol.workloads.requests.asks_for_a_part`; None: jobs have whole hosts.
 
     Attributes:
         doubtful: the program that runs the conversation sets it when Batsim has sent something impossible, so that the
@@ -78,9 +80,15 @@ class Conversation:
 
     __slots__ = ("_accepted", "_jobs", "_rules", "_state", "doubtful")
 
-    def __init__(self, rules: str = DEFAULT_RULE_SET, *, without: Container[str] = ()) -> None:
+    def __init__(
+        self,
+        rules: str = DEFAULT_RULE_SET,
+        *,
+        without: Container[str] = (),
+        asks_for_a_part: Callable[[str], bool] | None = None,
+    ) -> None:
         self._rules = rules
-        self._state = State(CATALOGUE.severities(rules), without)
+        self._state = State(CATALOGUE.severities(rules), without, asks_for_a_part)
         self._jobs = JobsById(self._state.jobs)
         self._accepted = 0
         self.doubtful = False

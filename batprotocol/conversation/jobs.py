@@ -20,7 +20,7 @@ from batprotocol.conversation.hostsets import HostSetText, describe, members, re
 from batprotocol.conversation.known_jobs import JobRecord
 from batprotocol.conversation.profiles import PARALLEL_TASKS, check_tasks, contained, in_order, is_usage_trace, leaves
 from batprotocol.conversation.state import State
-from batprotocol.errors import InputError, shown
+from batprotocol.errors import shown
 
 __all__ = [
     "after_now",
@@ -206,7 +206,8 @@ def execute(state: State, event: model.ExecuteJobEvent) -> None:
     hosts = state.known_hosts(allocation.host_allocation, "allocation.host_allocation")
     if hosts is None:
         return
-    is_part = record.job.extra_data is not None and _asks_for_a_part(record.job.extra_data)
+    asks = state.asks_for_a_part
+    is_part = asks is not None and record.job.extra_data is not None and asks(record.job.extra_data)
     if hosts.mask & (state.held.counts.some | state.asleep | state.storages):
         _check_hosts(state, event, hosts, is_part)
     if hosts.size != record.job.resource_request:
@@ -232,16 +233,6 @@ def execute(state: State, event: model.ExecuteJobEvent) -> None:
     record.since = event.timestamp
     state.undecided -= 1
     state.held.occupy(job_id, hosts, is_part)
-
-
-def _asks_for_a_part(extra_data: str) -> bool:
-    """Whether a job asks for a part of each of its hosts: for some cores, memory or GPUs, and not exclusively."""
-    from batprotocol.workloads.requests import read_request  # most jobs ask for nothing
-
-    try:
-        return not read_request(extra_data).is_whole
-    except InputError:
-        return False
 
 
 def _check_hosts(state: State, event: model.ExecuteJobEvent, hosts: HostSetText, is_part: bool) -> None:

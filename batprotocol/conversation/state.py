@@ -7,7 +7,7 @@ or the effects of events.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Final
 
 import msgspec
@@ -335,10 +335,16 @@ class State:
     the state only if `refused` is then False: a refused event changes nothing.
     """
 
-    def __init__(self, severities: Mapping[str, Severity], left_to_others: Container[str] = ()) -> None:
+    def __init__(
+        self,
+        severities: Mapping[str, Severity],
+        left_to_others: Container[str] = (),
+        asks_for_a_part: Callable[[str], bool] | None = None,
+    ) -> None:
         # The check of the current event or message
         self.severities = severities
         self.left_to_others = left_to_others
+        self.asks_for_a_part = asks_for_a_part
         self.found: list[Violation] = []
         self.refused = False
         self.said = False

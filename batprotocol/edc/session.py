@@ -11,6 +11,7 @@ import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from math import inf
 from typing import Any, Final, cast
 
@@ -163,6 +164,15 @@ class Turn:
         return f"<Turn: {len(self.message.events)} events at {self.message.now}, {self.reply!r}>"
 
 
+def _by_vocabulary(extra_data: str) -> bool:
+    """Whether a job asks for a part of its hosts; no job does in an installation without workloads."""
+    try:
+        vocabulary: Any = import_module("batprotocol.workloads.requests")
+    except ModuleNotFoundError:
+        return False
+    return bool(vocabulary.asks_for_a_part(extra_data))
+
+
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class Session:
     """One simulation, from the initialization data to the reply to `SimulationEndsEvent`.
@@ -172,6 +182,8 @@ class Session:
         format: "binary" or "json": the format of the whole conversation.
         rules: the rule set that checks both sides; see `batprotocol.conversation.RULE_SETS`.
         intended: the ids of rules whose violations the scheduler intends, see `Scheduler.shares_hosts`.
+        asks_for_a_part: whether a job with these extra data asks for a part of its hosts; by default, by the vocabulary
+            of requests, where this installation has it.
 
     `receive` takes the next frame of Batsim and `answer` makes the frame that answers it, strictly in turns. Violations
     of Batsim's side are logged, and still take effect: if Batsim reports that a job has ended, the job has ended.
@@ -183,10 +195,11 @@ class Session:
         format: str = "binary",
         rules: str = DEFAULT_RULE_SET,
         intended: frozenset[str] = frozenset(),
+        asks_for_a_part: Callable[[str], bool] | None = None,
     ) -> None:
         if format not in FORMATS:
             raise ValueError(f"expected a format of {', '.join(FORMATS)}, got {format!r}")
-        self.conversation = Conversation(rules=rules)
+        self.conversation = Conversation(rules=rules, asks_for_a_part=asks_for_a_part or _by_vocabulary)
         self.init_text: str | None = None
         self.owes_reply = False
         """Whether a message was received and not yet answered."""

@@ -26,11 +26,11 @@ from batprotocol.cli.completing import completions
 from batprotocol.cli.families import Family
 from batprotocol.cli.parameters import expect_unicode, message_files, seconds, unknown
 from batprotocol.cli.terminal import Output, Piece, number_of, printable
+from batprotocol.edc.recording.names import MessagePlace
 from batprotocol.errors import DecodeError, EncodeError, PeerGone, TaskFailed
 from batprotocol.fast import values
 from batprotocol.fast.topics import MESSAGES, QOS, RESULTS, ROUTES, Topic
 from batprotocol.fast.values import FastMessage
-from batprotocol.recordings.names import MessagePlace
 from batprotocol.schemas.commands.definitions import FieldText, meanings, title
 from batprotocol.wire.commands.protocols import MessageProtocol, Reading
 

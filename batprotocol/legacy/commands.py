@@ -25,12 +25,12 @@ from batprotocol.cli.parameters import (
     timeout_option,
 )
 from batprotocol.cli.terminal import Piece, printable
+from batprotocol.edc.recording.names import MessagePlace
 from batprotocol.errors import DecodeError, ProtocolError
 from batprotocol.legacy.json.events import EventVersions, Version, rows_of, version_of, written
 from batprotocol.legacy.text.wire import STAMPS, Stamp
 from batprotocol.legacy.wire import is_text, text_version
 from batprotocol.model import Direction, Message
-from batprotocol.recordings.names import MessagePlace
 from batprotocol.schemas.commands.definitions import FieldText, meanings, title
 from batprotocol.wire.commands.protocols import MessageProtocol, Reading
 

@@ -4,9 +4,9 @@
 >>> with Capture("examples/run.tar.xz") as run:  # doctest: +SKIP
 ...     first = next(iter(run))
 
-`sources` finds the messages in the files, folders, archives and standard input that users name. A `Capture`
-(`captures`) yields each message as an `Entry`, which is decoded on demand. `traffic` finds the conversations in
-captured network traffic, and makes recordings of them.
+`batprotocol.edc.recording.sources` finds the messages in the files, folders, archives and standard input that users
+name. A `Capture` (`captures`) yields each message as an `Entry`, which is decoded on demand. `traffic` finds the
+conversations in captured network traffic, and makes recordings of them.
 
 `statistics` makes a row for each job, and computes the statistics of a run. `states` derives the state at a moment with
 the rules of the conversation. `canonical` finds the parts of a message that have an effect, `comparison` the first
@@ -24,11 +24,11 @@ from batprotocol._util.deprecation import old_names
 from batprotocol.errors import CaptureError as CaptureError
 
 if TYPE_CHECKING:
+    from batprotocol.edc.recording.entries import Entry as Entry
     from batprotocol.recordings.captures import Capture as Capture
     from batprotocol.recordings.captures import KeptResult as KeptResult
     from batprotocol.recordings.comparison import compare as compare
     from batprotocol.recordings.comparison import job_differences as job_differences
-    from batprotocol.recordings.entries import Entry as Entry
     from batprotocol.recordings.replays import Together as Together
     from batprotocol.recordings.replays import replay as replay
     from batprotocol.recordings.states import RunState as RunState
@@ -41,7 +41,7 @@ else:
     _LATE = {
         "Capture": "captures",
         "CapturedJob": "statistics",
-        "Entry": "entries",
+        "Entry": "batprotocol.edc.recording.entries",
         "KeptResult": "captures",
         "RunState": "states",
         "StateFollower": "states",

@@ -16,9 +16,9 @@ import msgspec
 
 from batprotocol import model
 from batprotocol.conversation.hostsets import read_hosts
+from batprotocol.edc.recording.entries import Entry
 from batprotocol.edc.recording.names import MOST, moment_of
 from batprotocol.model import Direction, Message
-from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.statistics import CapturedJob, JobBook
 
 GROUPS: Final = 64

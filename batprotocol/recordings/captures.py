@@ -21,14 +21,12 @@ import msgspec
 
 from batprotocol._util.deprecation import OldName
 from batprotocol._util.tables import Rows
-from batprotocol.edc.recording import METADATA, UNFINISHED, Names
-from batprotocol.edc.recording.names import MCAP, MCAP_MAGIC, MOST, moment_of
+from batprotocol.edc.recording import METADATA, UNFINISHED, Names, sources
+from batprotocol.edc.recording.entries import Entry
+from batprotocol.edc.recording.names import MCAP, MCAP_MAGIC, MOST, SIDES, counted, moment_of
+from batprotocol.edc.recording.unpacked import CUT
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction
-from batprotocol.recordings import sources
-from batprotocol.recordings._archives import CUT
-from batprotocol.recordings.entries import Entry
-from batprotocol.recordings.names import SIDES, counted
 from batprotocol.recordings.states import RunState, messages_in, state_at
 from batprotocol.recordings.statistics import CapturedJob, jobs_of
 
@@ -336,7 +334,7 @@ def _opened(path: str) -> Container:
         file = stack.enter_context(open(path, "rb"))
         if file.read(len(MCAP_MAGIC)) != MCAP_MAGIC and not path.endswith(MCAP):
             return CaptureFiles(path)
-        from batprotocol.recordings._mcap import McapFile  # which needs an extra
+        from batprotocol.edc.recording.mcap_reader import McapFile  # which needs an extra
 
         container = McapFile(path, file)
         stack.pop_all()  # it closes the file

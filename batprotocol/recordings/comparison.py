@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 
 from batprotocol._util.deprecation import old_names
+from batprotocol.edc.recording.entries import Entry
 from batprotocol.model import Direction, EDCHelloEvent, SimulationBeginsEvent
 from batprotocol.recordings.canonical import TOLERANCE, CanonicalForms, MessageDifference, difference
-from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.states import RunState, messages_in, state_at
 from batprotocol.recordings.statistics import CapturedJob, JobBook
 from batprotocol.wire import frames

@@ -15,12 +15,13 @@ from msgspec.structs import replace
 
 from batprotocol import model
 from batprotocol.conversation import Conversation
+from batprotocol.edc.recording.entries import Entry
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction, EDCHelloEvent, Message
 from batprotocol.recordings.canonical import TOLERANCE, CanonicalForms, CanonicalMessage, MessageDifference, difference
-from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.states import RunState, messages_in, state_at
 from batprotocol.wire import frames
+from batprotocol.workloads.requests import asks_for_a_part
 
 __all__ = ["Asked", "Played", "Together", "replay"]
 
@@ -51,7 +52,7 @@ class Together:
 
     def __init__(self, scheduler: _Player) -> None:
         self._scheduler = scheduler
-        self._conversation = Conversation()
+        self._conversation = Conversation(asks_for_a_part=asks_for_a_part)
 
     def hello(self, text: str) -> Message:
         """The hello of the scheduler."""

@@ -16,11 +16,12 @@ from batprotocol import model
 from batprotocol._util.deprecation import OldName, old_arguments, old_names
 from batprotocol.conversation import AnyMessage, Conversation, HostPower, JobState
 from batprotocol.conversation.hostsets import read_hosts
+from batprotocol.edc.recording.entries import Entry
 from batprotocol.model import Direction, Message
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
-from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.statistics import canonical_hosts
 from batprotocol.wire.tree import from_message
+from batprotocol.workloads.requests import asks_for_a_part
 
 __all__ = [
     "PendingCall",
@@ -220,7 +221,7 @@ class StateFollower:
     """
 
     def __init__(self) -> None:
-        self.conversation = Conversation()
+        self.conversation = Conversation(asks_for_a_part=asks_for_a_part)
         self.lost_at: int | None = None
         self._submitted: dict[str, float] = {}
         self._started: dict[str, float] = {}

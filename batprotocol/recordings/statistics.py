@@ -21,9 +21,9 @@ from batprotocol import model
 from batprotocol._util.deprecation import old_names
 from batprotocol._util.distributions import Distribution
 from batprotocol.conversation.hostsets import read_hosts
+from batprotocol.edc.recording.entries import Entry
 from batprotocol.model import Direction, FinalJobState, Message
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.recordings.entries import Entry
 from batprotocol.workloads.requests.usage import busy_hosts, share_hosts
 
 __all__ = [

@@ -22,7 +22,6 @@ from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.policies.names import PolicyNameError, parts_of, scheduler_named, with_options
 from batprotocol.results.groups import GROUPINGS, JobGroups, job_groups
 from batprotocol.simulator import ExternalEventList, host_events_of, read_external_events
-from batprotocol.sites.logs.outages import outage_events, read_outages
 from batprotocol.studies.keys import KEYS, NEVER, OLD_KEYS
 from batprotocol.studies.runs import Run, Task, TraceFile
 from batprotocol.studies.sources import (
@@ -172,6 +171,8 @@ def _of_file(path: str, platform: Platform, left_out: LeftOut) -> ExternalEventL
     if begin.lstrip().startswith(b"{"):
         return read_host_events([path], len(platform.computation_hosts))[0]
     names = [host.name for host in platform.computation_hosts]
+    from batprotocol.sites.logs.outages import outage_events, read_outages
+
     events = outage_events(read_outages(path, left_out), names, left_out)
     return ExternalEventList.of(((time, event.to_data()) for time, event in events), corrected=True)
 

@@ -25,10 +25,10 @@ from hypothesis import given
 from batprotocol import DecodeError, Doubles, EncodeError, Message, decode
 from batprotocol import model as _model
 from batprotocol.cli.main import batproto
+from batprotocol.edc.recording import unpacked as archives
 from batprotocol.errors import an
 from batprotocol.model import KillJobsEvent, RejectJobEvent
 from batprotocol.model.value import REPR_CHARACTERS
-from batprotocol.recordings import _archives as archives
 from batprotocol.testing import strategies
 from batprotocol.wire import json
 from batprotocol.wire.tree import from_message

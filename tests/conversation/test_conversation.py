@@ -69,6 +69,7 @@ from batprotocol.model import (
 )
 from batprotocol.testing import strategies
 from batprotocol.wire import frames
+from batprotocol.workloads.requests import asks_for_a_part
 
 IGNORED = {"found", "refused", "index", "said", "severities"}
 """What of the state is only about the judgement at hand."""
@@ -86,7 +87,7 @@ def snapshot(conversation: Conversation) -> dict[str, Any]:
 
 
 def fed(said: Sequence[AnyMessage], rules: str = "batsim-5.0.0-rc2") -> Conversation:
-    conversation = Conversation(rules)
+    conversation = Conversation(rules, asks_for_a_part=asks_for_a_part)
     for each in said:
         conversation.feed(each)
     return conversation
@@ -110,7 +111,7 @@ def test_legal_conversations_are_clean(data: st.DataObject) -> None:
 @given(st.data())
 def test_step_by_step_and_fed_whole_are_the_same(data: st.DataObject) -> None:
     reference = Reference(data)
-    conversation = Conversation()
+    conversation = Conversation(asks_for_a_part=asks_for_a_part)
     init, first, *rest = reference.said
     assert isinstance(first, Message)
     found = conversation.begin(str(init)) + conversation.hello(first)
@@ -370,6 +371,10 @@ def test_jobs_that_ask_for_a_part_of_a_host_may_share_it(
     said = talk([], events, [executed(hosts="0"), executed("w0!3", "1")])
     conversation = fed([*said, message([], 9.0)])
     assert rules_of(conversation.offer(executed("w0!2", "0-1"))) == ["job.over-allocation"] * is_reported
+    strict = Conversation()  # nobody has said which jobs ask for a part
+    for each in [*said, message([], 9.0)]:
+        strict.feed(each)
+    assert rules_of(strict.offer(executed("w0!2", "0-1"))) == ["job.over-allocation"]
 
 
 def test_registered_jobs_can_be_executed_before_they_are_acknowledged() -> None:

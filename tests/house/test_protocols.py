@@ -12,9 +12,9 @@ from batprotocol._util.rules import Catalogue, Row, Rule, Violation
 from batprotocol.cli.terminal import Output, Piece
 from batprotocol.conversation import CATALOGUE, RULES
 from batprotocol.conversation import Violation as Todays
+from batprotocol.edc.recording.names import MessagePlace
 from batprotocol.fast.conversation import CATALOGUE as FAST
 from batprotocol.legacy.conversation import CATALOGUE as OLD
-from batprotocol.recordings.names import MessagePlace
 from batprotocol.schemas.commands import reference as rules
 from batprotocol.wire.commands import check, dump, protocols
 from batprotocol.wire.commands.protocols import MessageProtocol, Reading

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from batprotocol.edc.recording import sources
+from batprotocol.edc.recording.names import MessagePlace, counted, place_of
+from batprotocol.edc.recording.sources import Found, jobs_file
 from batprotocol.errors import CaptureError
-from batprotocol.recordings import sources
-from batprotocol.recordings.names import MessagePlace, counted, place_of
-from batprotocol.recordings.sources import Found, jobs_file
 
 pytestmark = pytest.mark.once
 

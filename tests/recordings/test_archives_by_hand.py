@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from batprotocol.recordings import _archives as archives
-from batprotocol.recordings._archives import CUT, ArchiveError, Member, are_in_order, chosen, in_order, listed
+from batprotocol.edc.recording import unpacked as archives
+from batprotocol.edc.recording.unpacked import CUT, ArchiveError, Member, are_in_order, chosen, in_order, listed
 
 pytestmark = pytest.mark.once
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from processes import BATPROTO, ENVIRONMENT
 
 from batprotocol import Direction
-from batprotocol.edc.recording import Recorder
-from batprotocol.recordings import sources
+from batprotocol.edc.recording import Recorder, sources
 from batprotocol.results.files import ResultFiles
 
 WITHOUT_ENGINE = True

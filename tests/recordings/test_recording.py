@@ -21,10 +21,9 @@ from simulations import ANY_PORT, Everywhere
 from batprotocol import DecodeError, Direction, Message
 from batprotocol.conversation import check
 from batprotocol.edc import run
-from batprotocol.edc.recording import Recorder
+from batprotocol.edc.recording import Recorder, sources
 from batprotocol.edc.recording import archives as journal
 from batprotocol.errors import PeerGone
-from batprotocol.recordings import sources
 from batprotocol.wire import frames
 
 WITHOUT_ENGINE = True

@@ -29,8 +29,8 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 import zmq
 
 from batprotocol.edc import Server, Session, run
+from batprotocol.edc.recording.sources import messages
 from batprotocol.edc.scheduler import attend_to
-from batprotocol.recordings.sources import messages
 from batprotocol.wire import binary, frames
 from benchmark.tables import parser_for, table
 from benchmark.turns import SCHEDULERS, recorded

@@ -1,4 +1,4 @@
-"""Records all messages of two peers in files that `batproto dump` and `batproto check` read.
+"""Recordings: all messages of two peers in files, which `batproto dump` and `batproto check` read.
 
 A `Recorder` takes messages as they were on the wire. In an archive, `00000-b2e.bin` is the first message, from Batsim,
 and `00001-e2b.bin` is the answer to it. A folder has a file for each message. A `.mcap` is a container with an index.
@@ -11,8 +11,9 @@ At the end of the run, a file in the requested format replaces the journal. Unti
 `.mcap` has no index, and a folder holds the archive `unfinished.tar`. Another thread prepares the final file during the
 run.
 
-`names` has the names of files and messages. `archives` and `mcap` implement the formats, and `recorder` selects one of
-them, and collects the metadata of a run.
+`names` has the names of files and messages. `archives` and `mcap` write the formats, and `recorder` selects one of
+them, and collects the metadata of a run. `sources` reads what was recorded, from folders, archives (`unpacked`) and
+containers (`mcap_reader`): its messages as bytes, which `batprotocol.recordings` looks at.
 
 If the disk is full, the journal uses the space that remains, and keeps the messages that it holds. If the final file
 does not fit, the journal stays.

@@ -1,22 +1,31 @@
-"""The names in recordings, and the times in their index: `run.mcap`, `00004-b2e.bin`, whole nanoseconds."""
+"""The names of recordings: of their files and messages, and of the sides that sent these."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from batprotocol.model import Direction
 
 __all__ = [
+    "DIRECTIONS",
     "LAST",
     "MCAP",
     "MCAP_MAGIC",
     "METADATA",
     "MOST",
+    "NOT_FINISHED",
+    "SIDES",
+    "TWINS",
     "UNFINISHED",
+    "MessagePlace",
     "Names",
+    "counted",
     "moment_of",
+    "place_of",
 ]
+
 
 METADATA: Final = "metadata.json"
 """The file with the metadata of a recording: a JSON object whose values are texts."""
@@ -71,3 +80,81 @@ def moment_of(time: float | None) -> int:
     if time is None or not time > 0:
         return 0
     return int(time * 1e9 + 0.5) if time < LAST else MOST
+
+
+# The names of recorded messages: `00004-b2e.bin` is the fifth of a conversation, from Batsim.
+
+
+TWINS = "twin"
+"""The folder of a recorded run with a copy of its messages in the other format, without the frames."""
+
+
+NOT_FINISHED = "was not finished by the program that recorded it"
+"""The remark about a recording whose recorder was killed."""
+
+DIRECTIONS = {
+    "b2e": "Batsim to EDC",
+    "e2b": "EDC to Batsim",
+    "b2s": "Batsim to scheduler",
+    "s2b": "scheduler to Batsim",
+}
+"""The directions in the names of recorded messages, in words."""
+
+
+SIDES: Final = {
+    "b2e": Direction.BATSIM_TO_EDC,
+    "e2b": Direction.EDC_TO_BATSIM,
+    "b2s": Direction.BATSIM_TO_EDC,
+    "s2b": Direction.EDC_TO_BATSIM,
+}
+"""The directions in the names of recorded messages, as directions of Batsim 5."""
+
+
+class MessagePlace(NamedTuple):
+    """The place of a message in its conversation, derived from its name and the name of the message before it.
+
+    Attributes:
+        number: its number, or None.
+        direction: one of `DIRECTIONS`, or "".
+    """
+
+    number: int | None = None
+    direction: str = ""
+
+    def __str__(self) -> str:
+        sender = {"b2e": "from Batsim", "e2b": "to Batsim"}.get(self.direction, "")
+        return " ".join([f"message {self.number}" if self.number is not None else "a message", *sender.split()])
+
+
+def place_of(name: str, previous: str = "") -> MessagePlace:
+    """The place of the message with this name in its conversation.
+
+    A number alone counts only if the message before is from the same folder and has the number before.
+
+    >>> place_of("run.tar.xz/00004-b2e.bin"), place_of("4.bin")
+    (MessagePlace(number=4, direction='b2e'), MessagePlace(number=None, direction=''))
+    >>> place_of("4.bin", "3.bin")
+    MessagePlace(number=4, direction='')
+    """
+    path = PurePosixPath(name)
+    if TWINS in path.parts[:-1]:
+        return MessagePlace()
+    number, direction = _numbered(path)
+    if number is None or direction:
+        return MessagePlace(number, direction)
+    before = PurePosixPath(previous)
+    return (
+        MessagePlace(number) if before.parent == path.parent and _numbered(before)[0] == number - 1 else MessagePlace()
+    )
+
+
+def _numbered(path: PurePosixPath) -> tuple[int | None, str]:
+    number, _, direction = path.stem.rpartition("-")
+    if direction not in DIRECTIONS:
+        number, direction = path.stem, ""
+    return int(number) if number.isdecimal() and len(number) < 10 else None, direction
+
+
+def counted(count: int) -> str:
+    """A number of messages, in words."""
+    return "1 message" if count == 1 else f"{count:,} messages"

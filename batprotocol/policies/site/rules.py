@@ -20,7 +20,6 @@ from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import Host, ParallelTaskHomogeneousProfile
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.jobs import SiteJob
-from batprotocol.sites.slurm.texts import span
 from batprotocol.workloads.host_events import MAINT, HostStates, Window
 from batprotocol.workloads.requests import Moment, Request, expanded_names
 from batprotocol.workloads.requests import Site as Machine
@@ -88,6 +87,8 @@ def seconds_of(text: str, path: str = "") -> float:
     >>> seconds_of("1-12:00:00"), seconds_of("30"), seconds_of("1:30:00")
     (129600.0, 1800.0, 5400.0)
     """
+    from batprotocol.sites.slurm.texts import span  # whoever has no site's rules can be without Slurm's texts
+
     try:
         return span(text)
     except InputError:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from batprotocol._util.distributions import Distribution
 from batprotocol._util.files import reason_of
 from batprotocol.cli.terminal import Output, Piece, number_of, printable
+from batprotocol.edc.recording.entries import Entry
 from batprotocol.errors import InputError, ProtocolError
 from batprotocol.recordings import Capture, RunState
 from batprotocol.recordings.canonical import TOLERANCE
@@ -25,7 +26,6 @@ from batprotocol.recordings.comparison import (
     ignored_differences,
     job_differences,
 )
-from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.statistics import (
     CapturedJob,
     JobStatistics,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from batprotocol.cli.terminal import Output, printable
+from batprotocol.edc.recording.entries import Entry
 from batprotocol.recordings.commands.named_runs import named, opened
-from batprotocol.recordings.entries import Entry
 from batprotocol.recordings.exports import RowKind, writer_of
 from batprotocol.recordings.exports import export as write_file
 from batprotocol.recordings.timeline import MOST_TEXTS, Timeline, TimelineData, timeline

@@ -15,13 +15,13 @@ from batprotocol.cli.terminal import Output, number_of, printable
 from batprotocol.edc.commands.program import Command, Ended, private_endpoint
 from batprotocol.edc.commands.scheduler import is_policy, load, telling_whose_fault
 from batprotocol.edc.recording import Names, Recorder, facts
+from batprotocol.edc.recording.sources import Found
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation
 from batprotocol.model import Direction, Message, SimulationEndsEvent, SimulationErrorEvent
 from batprotocol.recordings.commands.named_runs import opened
 from batprotocol.recordings.commands.state import lines_of
 from batprotocol.recordings.copies import tap as hand_on
 from batprotocol.recordings.replays import Asked, Played, Together, replay
-from batprotocol.recordings.sources import Found
 from batprotocol.simulator.components import LibraryComponent, RemoteComponent
 from batprotocol.wire import decode, frames
 from batprotocol.wire.commands.dump import Shown, print_frames

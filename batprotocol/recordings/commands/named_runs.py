@@ -2,7 +2,7 @@
 
 A recording has messages and a schedule. The schedule comes from its result files, if they were kept, or from the
 messages. Result files, runs of studies, logs and recordings of a Slurm have a schedule only.
-`batprotocol.recordings.sources` finds out the kind of a path.
+`batprotocol.edc.recording.sources` finds out the kind of a path.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
 from batprotocol.cli.terminal import Output
+from batprotocol.edc.recording.sources import NEEDED, jobs_file
 from batprotocol.errors import CaptureError, InputError, StudyError
 from batprotocol.recordings import Capture
-from batprotocol.recordings.sources import NEEDED, jobs_file
 from batprotocol.wire.commands.batsim5 import BATSIM_5
 from batprotocol.wire.commands.protocols import protocol_of
 

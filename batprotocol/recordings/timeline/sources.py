@@ -16,10 +16,10 @@ import msgspec
 from batprotocol import model
 from batprotocol._util.tables import Rows
 from batprotocol.conversation.hostsets import read_hosts
+from batprotocol.edc.recording.entries import Entry
+from batprotocol.edc.recording.sources import JOBS
 from batprotocol.errors import InputError
 from batprotocol.model import Direction, FinalJobState, Message
-from batprotocol.recordings.entries import Entry
-from batprotocol.recordings.sources import JOBS
 from batprotocol.recordings.statistics import CapturedJob, JobBook
 from batprotocol.recordings.timeline.values import (
     MOST_HOSTS,

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 import msgspec
 
 from batprotocol._util.files import by_ending, whole
+from batprotocol.edc.recording.sources import JOBS, jobs_file
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.recordings.captures import Capture
-from batprotocol.recordings.sources import JOBS, jobs_file
 from batprotocol.recordings.timeline._sharing import shared
 from batprotocol.recordings.timeline.packing import packed
 from batprotocol.recordings.timeline.sources import Describe, read_conversation, read_tables

@@ -10,10 +10,10 @@ import click
 
 from batprotocol.cli.parameters import SchemaFile
 from batprotocol.cli.terminal import Output, Piece, number_of, printable
+from batprotocol.edc.recording.names import SIDES, place_of
+from batprotocol.edc.recording.sources import messages
 from batprotocol.errors import InputError
 from batprotocol.model import Direction
-from batprotocol.recordings.names import SIDES, place_of
-from batprotocol.recordings.sources import messages
 from batprotocol.schemas import TODAY, Difference, Effect, Fitting, Verdict, age, ages, differences
 from batprotocol.schemas._differences import worst_of
 from batprotocol.schemas._reports import REPORTS, Judged, JudgedDifference, judged

@@ -20,6 +20,7 @@ from batprotocol.simulator.machine.machine import SimulatedMachine
 from batprotocol.simulator.machine.queue import EventQueue
 from batprotocol.simulator.options import SimulationOptions
 from batprotocol.workloads import ExternalEventList, Platform, Workload
+from batprotocol.workloads.requests import asks_for_a_part
 from batprotocol.workloads.workload_files import TraceReader, read_traces
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class Simulator:
             if missing is not None:
                 raise InputError(f"to measure energy, give host {missing} wattages", f"host {missing}")
         self.init = options.get("init", "")
-        self.conversation = Conversation(rules, without=_KNOWS_BETTER)
+        self.conversation = Conversation(rules, without=_KNOWS_BETTER, asks_for_a_part=asks_for_a_part)
         self.conversation.begin(self.init)
         given = tuple(arguments) or ("batprotocol", "simulate")
         self._energy = energy

@@ -9,26 +9,26 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from batprotocol._util.deprecation import OldName
+from batprotocol.edc.recording.sources import JOBS, jobs_file
 from batprotocol.errors import InputError
 from batprotocol.model import Direction, FinalJobState, Message, SimulationBeginsEvent
-from batprotocol.recordings import Capture
-from batprotocol.recordings.entries import Entry
-from batprotocol.recordings.sources import JOBS, jobs_file
-from batprotocol.recordings.statistics import CapturedJob, host_count, jobs_of
-from batprotocol.recordings.timeline import TimelineJob
-from batprotocol.recordings.timeline.sources import read_table
 from batprotocol.results.files import COLUMNS, parse_jobs
 from batprotocol.results.reports import KnownPower, failures_beside, power_beside
 from batprotocol.simulator import TAU, Electricity, JobRow, Metrics, OwnMetric, TimedHostEvent, measured, read_jobs
-from batprotocol.sites.logs import LoggedJob
-from batprotocol.sites.logs.imports import Import
 from batprotocol.workloads.requests import Attempt
 from batprotocol.workloads.workload import Submission, Workload
+
+if TYPE_CHECKING:
+    from batprotocol.edc.recording.entries import Entry
+    from batprotocol.recordings import Capture
+    from batprotocol.recordings.statistics import CapturedJob
+    from batprotocol.recordings.timeline import TimelineJob
+    from batprotocol.sites.logs import LoggedJob
 
 __all__ = [
     "LOGGED_TOLERANCE",
@@ -80,6 +80,8 @@ def of_messages(run: Iterable[Entry]) -> ReportedRows:
                 hosts = hosts or sum(len(event.computation_hosts) for event in begins)
                 yield entry.direction, message
 
+    from batprotocol.recordings.statistics import jobs_of
+
     jobs = list(jobs_of(messages()))
     rows = tuple(row for row in map(_of_message, jobs) if row is not None)
     return ReportedRows(rows, len(jobs) - len(rows), hosts)
@@ -93,6 +95,8 @@ def _of_message(job: CapturedJob) -> JobRow | None:
         started = finished = None
     elif started is None or finished is None:
         return None
+    from batprotocol.recordings.statistics import host_count
+
     hosts = job.hosts if started is not None and host_count(job.hosts) else ""
     profile, requested = job.profile_id, job.resource_request
     return _reported_row(job.job_id, submitted, started, finished, state, hosts, requested, job.walltime, profile)
@@ -154,6 +158,8 @@ def _written(seconds: float) -> float:
 
 def as_reported(row: JobRow) -> CapturedJob:
     """The job of a row, as messages would describe it."""
+    from batprotocol.recordings.statistics import CapturedJob
+
     return CapturedJob(
         job_id=f"{row.workload_name}!{row.job_id}",
         submitted=row.submission_time,
@@ -265,12 +271,16 @@ def read_schedule(path: str | os.PathLike[str], *, name: str | None = None, host
     called = given if name is None else name
     file = jobs_file(given)
     if file is None:
+        from batprotocol.recordings import Capture
+
         with Capture(given) as run:
             return schedule_in(run, name=called, hosts=hosts)
     folder, last = os.path.split(file)
     beside = os.path.join(folder, last.removesuffix(JOBS) + _TOTALS) if last.endswith(JOBS) else ""
     if _is_batsims(file):
         return schedule_of(read_jobs(file), beside, name=called, hosts=hosts)
+    from batprotocol.recordings.timeline.sources import read_table
+
     rows = of_table(read_table(Path(file)))
     found = schedule_of(rows.jobs, beside, name=called, hosts=hosts)
     return msgspec.structs.replace(found, users=rows.users, remarks=_remarks(rows))
@@ -394,6 +404,8 @@ def schedule_of_log(jobs: Iterable[LoggedJob], *, name: str, hosts: int | None =
     Raises:
         InputError: no job of the log ran, or the log cannot be read.
     """
+    from batprotocol.sites.logs.imports import Import
+
     made = Import(jobs, reservations=True)
     if not made.hosts:
         raise InputError("no job of the log ran, so there is no schedule to compare", file=name)

@@ -46,6 +46,9 @@ from batprotocol.model import (
 )
 from batprotocol.simulator import Simulator
 from batprotocol.testing.conformance._cases import Case, cases
+from batprotocol.workloads.requests import asks_for_a_part
+
+__all__ = ["conversations"]
 
 _RESTLESS_TURNS: Final = 40
 """After so many turns, it only does what leads to the end."""
@@ -95,7 +98,7 @@ class _Improviser:
     def __init__(self, random: Random, rules: str, energy: bool) -> None:
         self._random = random
         self._energy = energy
-        self._conversation = Conversation(rules)
+        self._conversation = Conversation(rules, asks_for_a_part=asks_for_a_part)
         self._events: list[Event] = []
         self._now = 0.0
         self._turns = 0

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from batprotocol.cli.parameters import SchemaFile
+from batprotocol.edc.recording.names import SIDES, MessagePlace
 from batprotocol.errors import DecodeError
 from batprotocol.model import Direction
-from batprotocol.recordings.names import SIDES, MessagePlace
 from batprotocol.wire import decode, decode_binary, detect, frames, json, text_in
 from batprotocol.wire.commands.protocols import MessageProtocol, Reading
 
@@ -163,8 +163,9 @@ def _catalogue() -> Catalogue:
 
 def _judge(rules: str) -> Conversation:
     from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
+    from batprotocol.workloads.requests import asks_for_a_part
 
-    return Conversation(rules or DEFAULT_RULE_SET)
+    return Conversation(rules or DEFAULT_RULE_SET, asks_for_a_part=asks_for_a_part)
 
 
 def _adviser(seconds: float) -> Adviser:

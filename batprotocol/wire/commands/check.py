@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING
 
 from batprotocol._util.rules import Violation
 from batprotocol.cli.terminal import Output, number_of, print_advice, printable
-from batprotocol.recordings.names import place_of
-from batprotocol.recordings.sources import Found, messages
-from batprotocol.wire.commands.protocols import Judge, MessageAdviser, MessageProtocol, protocol_of, read
+from batprotocol.edc.recording.names import place_of
+from batprotocol.edc.recording.sources import Found, messages
+from batprotocol.wire.commands.protocols import (
+    Judge,
+    MessageAdviser,
+    MessageProtocol,
+    protocol_of,
+    read,
+)
 
 if TYPE_CHECKING:
     from batprotocol.conversation.advice import Advice

@@ -12,9 +12,9 @@ import click
 
 from batprotocol._util.files import reason_of, whole
 from batprotocol.cli.terminal import Output
+from batprotocol.edc.recording.names import place_of
+from batprotocol.edc.recording.sources import RECORDINGS, is_recording, single
 from batprotocol.errors import DecodeError, InputError
-from batprotocol.recordings.names import place_of
-from batprotocol.recordings.sources import RECORDINGS, is_recording, single
 from batprotocol.wire.commands.protocols import MessageProtocol, Reading, read
 
 __all__ = ["convert"]

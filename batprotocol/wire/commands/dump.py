@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from batprotocol.cli.terminal import UNICODE, Output, Piece, number_of, printable
+from batprotocol.edc.recording.names import DIRECTIONS, place_of
+from batprotocol.edc.recording.sources import Found, messages
 from batprotocol.errors import EncodeError
-from batprotocol.recordings.names import DIRECTIONS, place_of
-from batprotocol.recordings.sources import Found, messages
 from batprotocol.wire import json
 from batprotocol.wire.commands.protocols import MessageProtocol, Reading, read
 from batprotocol.wire.commands.selection import Selection

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from batprotocol._util.rules import Catalogue, Violation
 from batprotocol.cli.families import manifests
+from batprotocol.edc.recording.names import MessagePlace
 from batprotocol.errors import DecodeError
 from batprotocol.model import Message
-from batprotocol.recordings.names import MessagePlace
 from batprotocol.wire.tree import Tree, from_message
 
 if TYPE_CHECKING:

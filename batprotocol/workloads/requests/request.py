@@ -35,6 +35,7 @@ __all__ = [
     "ArrayTask",
     "Recording",
     "Request",
+    "asks_for_a_part",
     "moved_recording",
     "parse_recording",
     "read_request",
@@ -345,3 +346,18 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "array": _array,
     "recorded": parse_recording,
 }
+
+
+def asks_for_a_part(extra_data: str) -> bool:
+    """Whether a job asks for a part of each of its hosts: for some cores, memory or GPUs, and not exclusively.
+
+    Args:
+        extra_data: the extra data of the job, which need not be of this vocabulary, or be JSON.
+
+    >>> asks_for_a_part('{"cores": 4}'), asks_for_a_part('{"cores": 4, "exclusive": true}'), asks_for_a_part("")
+    (True, False, False)
+    """
+    try:
+        return not read_request(extra_data).is_whole
+    except InputError:
+        return False

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from batprotocol import Message, MessageBuilder, model
-from batprotocol.recordings.sources import messages
+from batprotocol.edc.recording.sources import messages
 from batprotocol.wire import detect, frames
 from batprotocol.wire.commands.dump import tree_text
 from batprotocol.wire.commands.tree import Trees

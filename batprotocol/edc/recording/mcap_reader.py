@@ -15,12 +15,11 @@ from collections.abc import Iterator, Mapping
 from typing import IO, Any, Final, NamedTuple
 
 from batprotocol._util.requirements import installing
+from batprotocol.edc.recording.entries import Entry
 from batprotocol.edc.recording.mcap import MESSAGE, PROFILE, RECORD, TOPICS
-from batprotocol.edc.recording.names import MCAP_MAGIC, MOST, Names
+from batprotocol.edc.recording.names import MCAP_MAGIC, MOST, NOT_FINISHED, Names, counted
 from batprotocol.errors import CaptureError, PackageMissing, printable
 from batprotocol.model import Direction
-from batprotocol.recordings.entries import Entry
-from batprotocol.recordings.names import NOT_FINISHED, counted
 
 try:
     import lz4.frame

@@ -18,10 +18,9 @@ from typing import IO, Final, NamedTuple
 
 from batprotocol._util.files import reason_of
 from batprotocol.edc.recording import METADATA, UNFINISHED
-from batprotocol.edc.recording.names import MCAP, MCAP_MAGIC, MOST
+from batprotocol.edc.recording.names import MCAP, MCAP_MAGIC, MOST, NOT_FINISHED, SIDES, TWINS
+from batprotocol.edc.recording.unpacked import MAGIC, ArchiveError, Listing, Member, chosen, in_order, listed
 from batprotocol.errors import CaptureError, PackageMissing
-from batprotocol.recordings._archives import MAGIC, ArchiveError, Listing, Member, chosen, in_order, listed
-from batprotocol.recordings.names import NOT_FINISHED, SIDES, TWINS
 
 __all__ = [
     "ARCHIVES",
@@ -337,7 +336,7 @@ def _read_lines(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
 def _read_mcap(name: str, file: IO[bytes], wanted: str) -> Iterator[Found]:
     """The messages of an MCAP, or the wanted one. Their names are those of members of an archive."""
     try:
-        from batprotocol.recordings._mcap import McapFile  # which needs an extra
+        from batprotocol.edc.recording.mcap_reader import McapFile  # which needs an extra
 
         kept = McapFile(name, file)
     except (CaptureError, PackageMissing) as error:
