@@ -29,7 +29,7 @@ TRY = """
 import ctypes, json, os, shutil, socket, sqlite3, subprocess, sys
 
 sys.path[:] = [each for each in sys.path if each]
-from batprotocol.cli.mcp_server import confining
+from batprotocol.cli.mcp_server import process as confining
 from batprotocol.cli.mcp_server.vocabulary import places_of
 
 folder, outside, scratch, runs_code, kernel, way = sys.argv[1:]

@@ -72,7 +72,7 @@ def test_no_job_runs_on_a_host_that_is_away(options: dict[str, Any]) -> None:
 
 def expect_apart(world: FailingWorld, rows: list[Any]) -> None:
     """No job starts on a host that is away, and none is there after a failure."""
-    (events,) = world._simulator._event_lists
+    (events,) = world._simulator._setup.event_lists
     states = HostStates(16)
     away: list[tuple[float, set[int], set[int]]] = [(-1.0, set(), set())]
     for each in events.events:

@@ -16,7 +16,7 @@ from batprotocol.model import DelayProfile
 from batprotocol.policies import PARTS, named
 from batprotocol.simulator import simulate
 from batprotocol.testing.conformance import Case, InProcess
-from batprotocol.testing.conformance import _cases as cases
+from batprotocol.testing.conformance._cases import cases
 from batprotocol.testing.conformance._play import play
 from batprotocol.testing.conformance._targets import Timeouts
 

@@ -32,7 +32,8 @@ def copy(tmp_path: Path) -> Path:
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns(compiled))
     shutil.copy(ROOT / "tools" / "compile_schema.py", tmp_path / "tools")
     (tmp_path / "batprotocol").mkdir()
-    shutil.copy(ROOT / "batprotocol" / "reflection.py", tmp_path / "batprotocol")
+    (tmp_path / "batprotocol" / "wire").mkdir()
+    shutil.copy(ROOT / "batprotocol" / "wire" / "reflection.py", tmp_path / "batprotocol" / "wire")
     return tmp_path
 
 
@@ -201,7 +202,7 @@ def test_the_source_tree_gets_what_was_compiled_for_the_wheel(tmp_path: Path) ->
     modules = [f"{module}.cpython-39.so" for module in MODULES]
     placed = [tmp_path / name for name in (*modules, LIBRARY)]
     for file in placed:
-        file.parent.mkdir(parents=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
     wheels = {
         "all.whl": [*modules, LIBRARY, "batprotocol/py.typed"],
         "library.whl": [LIBRARY, "batprotocol/py.typed"],

@@ -33,8 +33,7 @@ from batprotocol import (
     PredefinedExecutorPlacementStrategy,
 )
 from batprotocol.testing.strategies import messages
-from batprotocol.wire import binary, json
-from batprotocol.wire import binding as making
+from batprotocol.wire import binary, json, making
 
 sys.path.append(str(ROOT / "tools"))
 
