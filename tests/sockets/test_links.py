@@ -17,7 +17,7 @@ import zmq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol._util.sockets.link import Link
+from batprotocol._util.sockets.channel import Link
 
 WITHOUT_ENGINE = True
 

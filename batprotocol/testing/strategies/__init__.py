@@ -40,6 +40,7 @@ from batprotocol.testing.strategies._events import (
     all_static_jobs_have_been_submitted_events,
     call_me_later_events,
     change_hosts_pstate_events,
+    conversations,
     create_probe_events,
     edc_hello_events,
     events,
@@ -55,6 +56,7 @@ from batprotocol.testing.strategies._events import (
     job_submitted_events,
     jobs_killed_events,
     kill_jobs_events,
+    messages,
     probe_data_emitted_events,
     register_job_events,
     register_profile_events,
@@ -69,7 +71,6 @@ from batprotocol.testing.strategies._events import (
     trigger_probe_events,
     turn_on_off_hosts_events,
 )
-from batprotocol.testing.strategies._message import conversations, messages
 from batprotocol.testing.strategies._platform import (
     allocation_placements,
     custom_executor_to_host_mappings,
