@@ -58,6 +58,7 @@ DEPENDENCIES: Final = frozenset(
         "rich",
         "sortedcontainers",
         "sqlalchemy",
+        "typing_extensions",
         "yaml",
         "zmq",
         "zstandard",

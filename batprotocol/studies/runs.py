@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.edc.moments import moment_of
-from batprotocol.edc.running import LoadError
+from batprotocol.edc.scheduler import LoadError
 from batprotocol.errors import InputError, RuleViolation, StudyError, shown
 
 __all__ = [

@@ -18,8 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol._util.files import naming
-from batprotocol.edc.running import load
-from batprotocol.edc.scheduler import Scheduler
+from batprotocol.edc.scheduler import Scheduler, load
 from batprotocol.errors import InputError, StudyError, shown
 from batprotocol.policies.names import PolicyNameError, files_in, parts_of, scheduler_named, with_options
 from batprotocol.policies.slurm import is_slurm, slurm_files, with_slurm_files

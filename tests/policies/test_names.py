@@ -11,7 +11,7 @@ import pytest
 from commands import run_here
 
 from batprotocol import policies
-from batprotocol.edc.running import load
+from batprotocol.edc.scheduler import load
 from batprotocol.errors import SchedulerError
 from batprotocol.policies import (
     EASY,

@@ -8,7 +8,7 @@ from recorded import all_runs, said_in
 from support import ROOT
 
 from batprotocol import Message, MessageBuilder
-from batprotocol.edc.running import load
+from batprotocol.edc.scheduler import load
 from batprotocol.model import Direction, SimulationBeginsEvent
 from batprotocol.recordings.states import RunState, StateFollower, state_at
 from batprotocol.simulator import Platform, simulate

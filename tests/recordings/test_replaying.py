@@ -16,7 +16,7 @@ from support import ROOT
 
 from batprotocol import Message, OneShot, model
 from batprotocol.edc import Scheduler
-from batprotocol.edc.running import load
+from batprotocol.edc.scheduler import load
 from batprotocol.errors import CaptureError, RuleViolation
 from batprotocol.model import Direction
 from batprotocol.recordings import Capture, Entry

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from processes import BATPROTO, ENVIRONMENT
 from slurms import RunningSlurm, running_slurm
 
-from batprotocol.edc.running import load
+from batprotocol.edc.scheduler import load
 from batprotocol.policies.names import scheduler_named
 from batprotocol.studies import conformance as conforming
 from batprotocol.studies.conformance import CHUNK, Tested, chunks, find_on

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from batprotocol.edc.embedded.options import library
-from batprotocol.edc.running import LoadError
+from batprotocol.edc.scheduler import LoadError
 from batprotocol.errors import InputError, SchedulerError, StudyError
 from batprotocol.model import DelayProfile, Message
 from batprotocol.policies.names import named

@@ -14,7 +14,7 @@ import click
 
 from batprotocol._util.files import naming
 from batprotocol.cli.families import Family
-from batprotocol.edc.running import DEPENDENCIES
+from batprotocol.edc.scheduler import DEPENDENCIES
 
 if TYPE_CHECKING:
     from batprotocol.edc import Scheduler

@@ -14,7 +14,7 @@ import click
 from batprotocol._util.signals import Interrupts
 from batprotocol.cli.terminal import printable
 from batprotocol.edc import Scheduler
-from batprotocol.edc import running as loading
+from batprotocol.edc import scheduler as loading
 from batprotocol.edc.scheduler import show_own
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from typing import Final
 from batprotocol._util.signals import Interrupts
 from batprotocol.edc.embedded.options import Report, taken
 from batprotocol.edc.recording import Recorder, facts
-from batprotocol.edc.running import load
-from batprotocol.edc.scheduler import attend_to, expect_scheduler, hello_of, intended_by, show_own
+from batprotocol.edc.scheduler import attend_to, expect_scheduler, hello_of, intended_by, load, show_own
 from batprotocol.edc.session import Session, Turn
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Direction, Message

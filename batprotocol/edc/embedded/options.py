@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from batprotocol.edc.running import file_of
+from batprotocol.edc.scheduler import file_of
 from batprotocol.errors import SchedulerError
 
 __all__ = ["OPTION", "Report", "carried", "libpython", "library", "taken"]
