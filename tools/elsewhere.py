@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (
-    *("wire", "model", "builder", "conversation", "hosts", "recording", "requests", "outages", "power", "legacy"),
+    *("wire", "model", "builder", "conversation", "recordings/test_recording.py", "workloads", "results", "legacy"),
     *("sockets", "edc", "simulator"),
 )
 """The folders of tests/ with the tests of what works everywhere."""
