@@ -11,7 +11,6 @@ import math
 import re
 import struct
 from contextlib import suppress
-from json import dumps
 from struct import Struct, error
 from typing import Final, NamedTuple
 
@@ -200,6 +199,8 @@ def encode_refusal(heard: bytes, reason: str) -> bytes:
     size = _U32.unpack_from(heard)[0] if len(heard) >= 4 else None
     begins = size == len(heard) - 4
     if begins or heard[:1] == b"{":
+        from json import dumps
+
         text = dumps({reason: 0}).encode() + b"\0"
         return flagged(text, "json") if begins else text
     return binary.encode(Message(0.0, (SimulationErrorEvent(timestamp=0.0, error=reason),)))

@@ -92,7 +92,8 @@ def dumps(message: Message, indent: int | None = None, *, allow_late_events: boo
         raise EncodeError(f"expected a number of spaces or None, got {shown(indent)}", "indent")
     plain = None
     if indent is None:
-        plain = binary.engine(binary.ENGINE).encode_json(message, allow_late_events=allow_late_events)
+        write = binary.engine(binary.ENGINE).encode_json
+        plain = write(message, allow_late_events=True) if allow_late_events else write(message)
     if plain is None:
         from batprotocol.wire import check, tree
 
