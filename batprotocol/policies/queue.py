@@ -257,10 +257,10 @@ class _DividedJobs:
                 self._cells.add((submitted, number, job))
 
     def best(self, gap: Gap | None) -> RankedJob | None:
-        """The first job that fits into a gap. The cells with the least floors are searched first."""
+        """The first job that fits into a gap. The cells whose jobs can be first are searched first."""
         self._grow_old()
         order, fallen = self.order, self.order.fallen
-        # The key of a job is the sum of its parts minus `passed`, and `fallen` has been added to floors.
+        # The key of a job is the sum of its parts minus `passed`, and `fallen` has been added to each `floor`.
         to_sum, slack = order.passed(self._state), self._slack()
         cells = self._cells if gap is None else gap.cells(self._cells)
         heap = [(cell.floor, place, cell) for place, cell in enumerate(cells)]
