@@ -76,8 +76,8 @@ def settled(
 ) -> tuple[tuple[float | None, ...], bool]:
     """The moments of a job among those that its texts can stand for: the ones that agree best with the rest.
 
-    Of several that agree as well, it takes the earliest of what the log is sorted by, as the rows that follow may be from
-    before a later one; then those with the fewest changes of clocks between them, and then the first.
+    Of several that agree as well, it takes the earliest time that the log is sorted by, as the next row may be
+    from before a later one; then those with the fewest changes of clocks between them, and then the first.
 
     Args:
         choices: the moments of its submission, eligibility, start and end.
