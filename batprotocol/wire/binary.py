@@ -32,7 +32,7 @@ class EncodeJson(Protocol):
 
 
 class Engine(NamedTuple):
-    """What reads and writes. Its JSON is for plain messages only: it gives None where there is more to it."""
+    """The functions that read and write. Those of JSON are for plain messages only, and give None for others."""
 
     decode: Callable[[bytes | bytearray | memoryview], Message]
     encode: Encode

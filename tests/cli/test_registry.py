@@ -160,6 +160,5 @@ print(gc.isenabled(), gc.get_freeze_count() > before + 1000)
 @pytest.mark.slow
 def test_python_searches_the_modules_of_a_command_no_more() -> None:
     code = IMPORTED.format(root=str(ROOT))
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "True True\n"
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"
