@@ -303,8 +303,8 @@ def of_others() -> Mapping[str, EntryPoint]:
 def _are_without_others(folders: Sequence[str]) -> bool:
     """Whether no package in these folders brings a command, as far as a look at the files of entry points shows it.
 
-    `importlib.metadata` has the last word wherever there may be one: if a file names the group, if a place is not a plain
-    folder (a zip file, an egg), or if a finder has a way of its own to find packages.
+    `importlib.metadata` has the last word wherever there may be one: if a file names the group, if a place is not a
+    plain folder (a zip file, an egg), or if a finder has a way of its own to find packages.
     """
     if any(hasattr(finder, "find_distributions") and finder not in _FINDERS for finder in sys.meta_path):
         return False
