@@ -25,7 +25,7 @@ from batprotocol.policies.availability import Amount, Pool, added, fits, reduced
 from batprotocol.policies.failures import Checkpoint, Failures, Pieces, length_of, scaled
 from batprotocol.policies.jobs import JobRun, RunHistory, SiteEntry, SiteJob, SiteRunning
 from batprotocol.policies.site.rules import Partition, Preemption, Qos, SiteRules
-from batprotocol.workloads.requests.usage import RERUN_WORKLOAD, Attempt, rerun_id
+from batprotocol.workloads.requests.usage import RERUN_WORKLOAD, Attempt
 
 _LEAST = 1e-3
 """The shortest walltime, in seconds."""
@@ -59,12 +59,13 @@ class Reruns:
         self.part = part
         self._checkpoints = part if isinstance(part, Checkpoint) else None
         self._speed, self._seen = speed, seen
-        self._current: dict[str, str] = {}
+        self._histories: dict[str, RunHistory] = {}
         self._ids: dict[Profile, str] = {}  # of the pieces that are registered: equal ones once
 
     def current(self, first_id: str) -> str:
         """The id that a job has now, by the one under which it was submitted."""
-        return self._current.get(first_id, first_id)
+        history = self._histories.get(first_id)
+        return first_id if history is None else history.id
 
     def is_divisible(self, job: SiteJob) -> bool:
         """Whether a job can be killed, and go on from where it was."""
@@ -82,12 +83,12 @@ class Reruns:
         length = length_of(job.profile, job.size, self._speed)
         if length is None:
             return None
-        life = RunHistory(job.job, job.profile)
+        life = RunHistory(job.first_id, job.job, job.profile)
         pieces = self._divided(life, length, job.size, part)
         if pieces.is_plain:
             return None
         job.life = life
-        return self._run(job.first_id, life, pieces)
+        return self._run(life, pieces)
 
     def next(self, job: SiteJob, progress: KillProgress | None, *, is_saved: bool, used: float = 0.0) -> JobRun:
         """The next run of a job.
@@ -98,7 +99,7 @@ class Reruns:
             is_saved: whether it goes on from there; or else from its last checkpoint, or from its start.
             used: the seconds of its walltime that it does not get again, if it goes on from there.
         """
-        life = job.life = job.life or RunHistory(job.job, job.profile)
+        life = job.life = job.life or RunHistory(job.first_id, job.job, job.profile)
         life.runs += 1
         part = self._checkpoints
         length = None if part is None else length_of(life.profile, job.size, self._speed)
@@ -106,8 +107,8 @@ class Reruns:
             pieces = self._pieces_of(job, length)
             place = pieces.place(progress)
             life.kept += pieces.done(place) if is_saved else pieces.kept(place)
-            return self._run(job.first_id, life, self._divided(life, length, job.size, part))
-        id = self._current[job.first_id] = rerun_id(job.first_id, life.runs)
+            return self._run(life, self._divided(life, length, job.size, part))
+        id = self._renamed(life)
         rest = None if job.profile is None else remaining(job.profile, progress if is_saved else None)
         if rest is None:
             return JobRun(id, life.runs, job.job, [], job.profile)
@@ -128,9 +129,13 @@ class Reruns:
         interval = part.seconds(hosts, self._seen())
         return Pieces.of(life.profile, length, life.kept, interval, part.cost, part.restart if life.runs else 0.0)
 
-    def _run(self, first_id: str, life: RunHistory, pieces: Pieces) -> JobRun:
+    def _renamed(self, life: RunHistory) -> str:
+        self._histories[life.first_id] = life
+        return life.rename()
+
+    def _run(self, life: RunHistory, pieces: Pieces) -> JobRun:
         """The run of a job in these pieces."""
-        id = self._current[first_id] = rerun_id(first_id, life.runs)
+        id = self._renamed(life)
         if pieces.is_plain:
             return JobRun(id, life.runs, life.job, [], life.profile)
         new: list[tuple[str, Profile]] = []

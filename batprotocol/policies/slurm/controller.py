@@ -257,7 +257,8 @@ class Controller:
         self.rules.submitted(job)
         self.jobs[job.id] = job
         self._state.priorities.submitted(job, now)
-        self._waiting.submit(job, request, now)
+        self._waiting.submitted(job.id, request, job.submitted)  # in whole seconds, as jobs have it
+        self._waiting.add(job)
         self._state.ask()
 
     def no_more(self) -> None:
@@ -426,7 +427,7 @@ class Controller:
         self._selection.take(job)
         self.rules.started(job)
         self._state.priorities.started(job, self._state.now)
-        self._waiting.started(job, self._state.now)
+        self._waiting.started(job.id, self._state.now)
         if not self._state.actions.execute(job):
             self._endings.never_began(job)
 
@@ -483,7 +484,7 @@ class Controller:
         if job.is_held:
             job.is_held, job.fixed = False, None
             self._state.priorities.released(job, self._state.now)
-            self._waiting.note([job.id])
+            self._waiting.look([job.id])
         self._state.ask()
 
     def requeue(self, job: SlurmJob, now: float) -> None:
@@ -542,7 +543,7 @@ class Controller:
             self._queue.remove(job)
             self._waiting.add(job)
         else:
-            self._waiting.note([job.id])
+            self._waiting.look([job.id])
 
     def _change_limit(self, job: SlurmJob, minutes: float) -> None:
         """A running job has another limit."""

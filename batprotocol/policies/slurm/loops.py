@@ -275,7 +275,8 @@ class _MainRun:
         loops = self.loops
         rejected: tuple[str | None, str, str] | None = None
         depth, in_partition = 0, dict[str, int]()
-        for _, job, partition in queue.snapshot():
+        for entry in queue.snapshot():
+            job, partition = entry.job, entry.partition
             if job.stage is not JobStage.PENDING or job.waits_for_room or job in self.preempting:
                 continue
             array = (job.array, partition.name, job.reservation)
@@ -408,13 +409,14 @@ class _BackfillRun:
     def run(self, queue: SlurmQueue) -> BackfillResult:
         loops, starter, is_quick = self.loops, self.starter, self.is_quick
         entries = queue.snapshot()
-        for _, job, _ in entries:
-            job.planned, job.planned_nodes = 0, 0
+        for entry in entries:
+            entry.job.planned, entry.job.planned_nodes = 0, 0
         ahead = 0  # the next job that may start now: plans only take nodes, so that those before it never may
-        for place, (_, job, partition) in enumerate(entries):
+        for place, entry in enumerate(entries):
+            job, partition = entry.job, entry.partition
             if is_quick and self.has_moved:
                 ahead = max(ahead, place)
-                while ahead < len(entries) and not self._may_start(*entries[ahead][1:]):
+                while ahead < len(entries) and not self._may_start(entries[ahead].job, entries[ahead].partition):
                     ahead += 1
                 if ahead == len(entries):
                     break  # what is left can only be planned, and nobody asks for the plan

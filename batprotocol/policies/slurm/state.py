@@ -321,7 +321,7 @@ class Endings:
         mine.waiting.remove(job)
         mine.queue.remove(job)
         job.stage = JobStage.DONE
-        mine.waiting.ended(job, state, mine.now)
+        mine.waiting.ended(job.id, state, mine.now, state.name.lower())
 
     def refuse(self, job: SlurmJob, why: str, state: FinalJobState = FinalJobState.REJECTED) -> None:
         """A job that waits never runs."""
