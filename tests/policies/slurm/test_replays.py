@@ -1,6 +1,7 @@
 """Recorded runs of a real Slurm, once more under the policy `slurm`: the same jobs start when and where they did.
 
-The oracle is the recording. `python tests/slurm/test_replays.py` prints the shares of all recordings by kind.
+The oracle is the recording. `PYTHONPATH=tests python tests/policies/slurm/test_replays.py` prints the
+shares of all recordings by kind.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from slurm_recordings import recording, recordings
+from support import DATA
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
@@ -25,7 +27,7 @@ from batprotocol.studies.recorded import judged, replayed
 
 WITHOUT_ENGINE = True
 
-SOME = sorted((Path(__file__).parent.parent / "data" / "slurm" / "replays").glob("*.json.xz"))
+SOME = sorted((DATA / "slurm" / "replays").glob("*.json.xz"))
 
 FLOORS = {
     "a_builtin": (0.95, 0.99, 0.95),

@@ -37,7 +37,7 @@ def asked(kind: str, script: Script, folder: Path, seconds: float) -> dict[str, 
         attacked = {"slurm": "/jobs", "oar": "jobs/details", "oar-resources": "resources/full"}[kind]
         return script(first) if attacked in first else [NOTHING]
 
-    program = [sys.executable, str(ROOT / "tests" / "hostile_clients.py"), kind.partition("-")[0]]
+    program = [sys.executable, str(ROOT / "tests" / "sites" / "slurm" / "hostile_clients.py"), kind.partition("-")[0]]
     with hostile_server(after) as address:
         line = [*program, address, str(seconds), str(folder)]
         done = subprocess.run(line, check=True, capture_output=True, text=True, timeout=300)

@@ -16,7 +16,7 @@ WITHOUT_ENGINE = True
 
 MODE = re.compile("[wxa][bt]*[+]?[bt]*|r[bt]*[+][bt]*")
 PACKAGE = ROOT / "batprotocol"
-HERE = "tables/test_read_back.py"
+HERE = "house/test_read_back.py"
 NO_TABLE = "no table: "
 READ_BACK = {
     "_util/engines/processes": NO_TABLE + "the output of a process",

@@ -14,7 +14,7 @@ from support import DATA
 from batprotocol.sites.logs import Attempt, JobState, LeftOut, LoggedJob
 from batprotocol.sites.logs.formats import FORMATS
 
-SAMPLES: Final = DATA / "history"
+SAMPLES: Final = DATA / "logs"
 
 Row = dict[str, str]
 

@@ -91,7 +91,7 @@ def test_situations_go_so_on_a_real_slurm() -> None:
 
 @pytest.mark.long
 def test_the_log_of_a_real_slurm_is_taken_as_a_whole(tmp_path: Path) -> None:
-    """A site of this minute, with accounting: tests/history has more to say of one that was recorded."""
+    """A site of this minute, with accounting: tests/sites/logs has more to say of one that was recorded."""
     for name in ACCOUNTING:
         find(name)
     log = SlurmLog(tmp_path, record(site(3, 12, 240), 10)["files"])

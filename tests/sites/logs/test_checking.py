@@ -260,7 +260,7 @@ def test_windows_become_events_that_can_be(given: list[Shown]) -> None:
 
 def test_the_command_checks_a_log_of_a_real_slurm(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
-    log.write_bytes(lzma.decompress((DATA / "history" / "sacct.txt.xz").read_bytes()))
+    log.write_bytes(lzma.decompress((DATA / "logs" / "sacct.txt.xz").read_bytes()))
     done = run_here("import", log, "--check", "--policies", "fcfs, easy")
     assert done.status == 0
     text = " ".join(done.out.split())
@@ -284,7 +284,7 @@ def test_the_command_checks_a_log_of_a_real_slurm(tmp_path: Path) -> None:
 
 def test_policies_meet_the_failures_and_reservations_of_a_log(tmp_path: Path) -> None:
     log, files = tmp_path / "log.txt", [tmp_path / name for name in ("log.json", "hosts.txt", "hosts.jsonl")]
-    log.write_bytes(lzma.decompress((DATA / "history" / "sacct.txt.xz").read_bytes()))
+    log.write_bytes(lzma.decompress((DATA / "logs" / "sacct.txt.xz").read_bytes()))
     done = run_here("import", log, "--reservations", "-o", files[0], "-p", files[1], "--events", files[2])
     assert (done.status, f"wrote       {files[2]}" in done.out) == (0, True)
     events = [(each.timestamp, read_host_event(each.data)) for each in read_external_events(files[2]).events]

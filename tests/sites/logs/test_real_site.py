@@ -1,7 +1,7 @@
 """Some hours of a real Slurm with accounting: from its sacct to a workload, its copy, and a question about it.
 
 `tools/real_slurm.py --site 1` recorded the log. It has six users in three accounts, three partitions, and each
-way in which a job can end. tests/slurm makes a smaller one anew, where Slurm is installed.
+way in which a job can end. tests/studies makes a smaller one anew, where Slurm is installed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from support import DATA
 
 WITHOUT_ENGINE = True
 
-SITE = DATA / "history" / "site"
+SITE = DATA / "logs" / "site"
 
 
 @pytest.fixture(scope="module")

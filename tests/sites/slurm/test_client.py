@@ -49,7 +49,7 @@ from batprotocol.sites.slurm.texts import keyed
 
 WITHOUT_ENGINE = True
 
-DATA = Path(__file__).parents[1] / "data" / "slurm_client"
+DATA = Path(__file__).parents[2] / "data" / "slurm_client"
 """What Slurm 22.05.8 has printed for one state of a cluster: by its commands, and by slurmrestd."""
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)

@@ -249,8 +249,8 @@ def test_a_value_that_cannot_be_read_counts_once_and_not_with_its_row(tmp_path: 
 
 def test_a_real_sacct_counts_bytes(tmp_path: Path) -> None:
     """Columns of a fixed width against the same jobs as -P prints them; some ran again after their end."""
-    found, left_out = read(tmp_path, lzma.decompress((DATA / "history" / "sacct-bytes.txt.xz").read_bytes()))
-    expected, _ = read(tmp_path, lzma.decompress((DATA / "history" / "sacct-bytes-parsable.txt.xz").read_bytes()))
+    found, left_out = read(tmp_path, lzma.decompress((DATA / "logs" / "sacct-bytes.txt.xz").read_bytes()))
+    expected, _ = read(tmp_path, lzma.decompress((DATA / "logs" / "sacct-bytes-parsable.txt.xz").read_bytes()))
     assert not list(left_out)
     assert len(found) == len(expected) == 8
     for job, same in zip(found, expected, strict=True):
