@@ -24,7 +24,8 @@ from batprotocol.policies.allocations import Chooser
 from batprotocol.policies.availability import Amount, Pool, added, fits, reduced
 from batprotocol.policies.failures import Checkpoint, Failures, Pieces, length_of, scaled
 from batprotocol.policies.jobs import JobRun, RunHistory, SiteEntry, SiteJob, SiteRunning
-from batprotocol.policies.site.rules import Partition, Preemption, Qos, SiteRules
+from batprotocol.policies.rules import PreemptionRules, PreemptionTerms, PreemptMode
+from batprotocol.policies.site.rules import SiteRules
 from batprotocol.workloads.requests.usage import RERUN_WORKLOAD, Attempt
 
 _LEAST = 1e-3
@@ -230,7 +231,7 @@ class Displacement(NamedTuple):
     others: list[SiteRunning]
 
 
-class Preemptions:
+class Preemptions(PreemptionRules[SiteEntry, SiteRunning]):
     """Finds jobs that give way.
 
     Args:
@@ -241,44 +242,36 @@ class Preemptions:
 
     def __init__(self, rules: SiteRules, pool: Pool, chooser: Chooser) -> None:
         self._rules, self._pool, self._chooser = rules, pool, chooser
-        self._by_tier = any(partition.preempt != "off" for partition in rules.partitions.values())
+        self._by_tier = any(partition.preempt != PreemptMode.OFF for partition in rules.partitions.values())
 
-    def mode_of(self, job: SiteRunning) -> Preemption:
-        """The fate of a job that gives way."""
-        rules = self._rules_of(job)
-        return "off" if rules is None else rules.preempt
-
-    def grace_of(self, job: SiteRunning) -> float:
-        """How many seconds pass before a job that gives way is killed."""
-        rules = self._rules_of(job)
-        return 0.0 if rules is None else rules.grace
-
-    def _rules_of(self, job: SiteRunning) -> Qos | Partition | None:
-        """The rules by which a job gives way: those of its QOS if another one preempts it, or else of its partition."""
+    def terms(self, job: SiteRunning) -> PreemptionTerms:
+        """How a job gives way: by its QOS if another one preempts it, or else by its partition."""
         name, qualities = job.entry.job.request.qos, self._rules.qos
         if name is not None and name in qualities and any(name in each.preempts for each in qualities.values()):
-            return qualities[name]
-        return self._rules.partitions.get(job.entry.partition)
+            return PreemptionTerms(qualities[name].preempt, qualities[name].grace)
+        partition = self._rules.partitions.get(job.entry.partition)
+        return PreemptionTerms() if partition is None else PreemptionTerms(partition.preempt, partition.grace)
 
-    def _can_give_way(self, job: SiteRunning, entry: SiteEntry) -> bool:
-        if job.is_giving_way or job.is_killed or job.missing or self.mode_of(job) == "off":
+    def is_below(self, job: SiteRunning, other: SiteEntry) -> bool:
+        if job.is_giving_way or job.is_killed or job.missing or self.terms(job).mode == PreemptMode.OFF:
             return False
         partition, tier = self._rules.partitions.get(job.entry.partition), job.entry.tier
-        if partition is not None and partition.preempt != "off" and tier < entry.tier:
+        if partition is not None and partition.preempt != PreemptMode.OFF and tier < other.tier:
             return True
-        if self._by_tier and tier > entry.tier:  # or else two jobs could preempt each other in turns
+        if self._by_tier and tier > other.tier:  # or else two jobs could preempt each other in turns
             return False
-        qos = entry.job.request.qos
+        qos = other.job.request.qos
         preempts = () if qos is None or qos not in self._rules.qos else self._rules.qos[qos].preempts
         return job.entry.job.request.qos in preempts
 
-    def _loss(self, job: SiteRunning, now: float) -> tuple[float, ...]:
-        lost = 0.0 if self.mode_of(job) == "checkpoint" else (now - job.started) * max(job.cores, 1)
+    def loss(self, job: SiteRunning, now: float) -> tuple[float, ...]:
+        is_saved = self.terms(job).mode == PreemptMode.CHECKPOINT
+        lost = 0.0 if is_saved else (now - job.started) * max(job.cores, 1)
         if self._rules.order_of_victims == "youngest":
-            return (-job.started, lost)
+            return -job.started, lost, job.place
         if self._rules.order_of_victims == "priority":
-            return (job.priority, lost)
-        return (lost, -job.started)
+            return job.priority, lost, job.place
+        return lost, -job.started, job.place
 
     def find(
         self,
@@ -298,10 +291,7 @@ class Preemptions:
             may_have: whether the entry may have a host for long enough; None: it may have each one.
         """
         taken = {host for head in heads if head.start <= now for host in head.reserved}
-        victims = sorted(
-            (job for job in running if self._can_give_way(job, entry)),
-            key=lambda job: (*self._loss(job, now), job.place),
-        )
+        victims = self.candidates(running, entry, now)
         if not victims:
             return None
         amount = entry.kind.amount

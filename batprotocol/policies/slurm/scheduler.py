@@ -28,11 +28,10 @@ from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import SlurmCluster, bits_of, cluster_of, members
 from batprotocol.policies.slurm.commands import job_of, obey, read_command
 from batprotocol.policies.slurm.controller import Controller
-from batprotocol.policies.slurm.preemption import preemption_of
 from batprotocol.policies.slurm.priorities import order_of
 from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.policies.slurm.reservations import Licenses, NodeReservation
-from batprotocol.policies.slurm.rules import SlurmRules, account_limits_of
+from batprotocol.policies.slurm.rules import SlurmRules, account_limits_of, preemption_of
 from batprotocol.policies.slurm.state import JobPriorities
 from batprotocol.sites.slurm.accounting import Accounting
 from batprotocol.sites.slurm.configuration import PartitionLine, SlurmConfiguration, SwitchLine
@@ -240,7 +239,11 @@ class SlurmScheduler(Allocating, Scheduler):
             account_limits_of(configuration, self.accounting),
             Licenses(configuration.licenses),
             configuration.jobs.enforce_limits,
-            preemption_of(configuration.preemption, self.accounting.qos),
+            preemption_of(
+                configuration.preemption,
+                self.accounting.qos,
+                youngest_first=configuration.scheduler.preempt_youngest_first,
+            ),
         )
         priorities = self._priorities(configuration)
         self._controller = Controller(cluster, priorities, self, self.phases, rules=rules, is_quick=self._is_quick)
@@ -286,8 +289,8 @@ class SlurmScheduler(Allocating, Scheduler):
             self._change(found)
         elif isinstance(found, Window):
             nodes = self._nodes_of(found.hosts)
-            who = tuple(map(str, found.users)), found.accounts
-            made = NodeReservation(found.name or event.id, nodes, found.begin, found.end, *who, found.flags)
+            name, who = found.name or event.id, (found.users, found.accounts)
+            made = NodeReservation.of(name, nodes, found.begin, found.end, *who, found.flags)
             self.controller.reserve(made, self.now)
         elif command is not None:
             try:
