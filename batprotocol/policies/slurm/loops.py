@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol, cast
 
 from batprotocol.policies.availability import Steps
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition
-from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmJob, SlurmQueue
+from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob, SlurmQueue
 from batprotocol.policies.slurm.reservations import NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules
 from batprotocol.policies.slurm.selection import NodeReleases, PossibleStart
@@ -261,7 +261,7 @@ class _MainRun:
         loops = self.loops
         rejected: tuple[str | None, str, str] | None = None
         depth, in_partition = 0, dict[str, int]()
-        for entry in queue.snapshot():
+        for _, _, entry in queue.snapshot():
             job, partition = entry.job, entry.partition
             if job.stage is not JobStage.PENDING or job.waits_for_room or job in self.preempting:
                 continue
@@ -395,14 +395,14 @@ class _BackfillRun:
     def run(self, queue: SlurmQueue) -> BackfillResult:
         loops, starter, is_quick = self.loops, self.starter, self.is_quick
         entries = queue.snapshot()
-        for entry in entries:
+        for _, _, entry in entries:
             entry.job.planned, entry.job.planned_nodes = 0, 0
         ahead = 0  # the next job that may start now: plans only take nodes, so that those before it never may
-        for place, entry in enumerate(entries):
+        for place, (_, _, entry) in enumerate(entries):
             job, partition = entry.job, entry.partition
             if is_quick and self.has_moved:
                 ahead = max(ahead, place)
-                while ahead < len(entries) and not self._may_start(entries[ahead].job, entries[ahead].partition):
+                while ahead < len(entries) and not self._may_start(entries[ahead][2]):
                     ahead += 1
                 if ahead == len(entries):
                     break  # what is left can only be planned, and nobody asks for the plan
@@ -460,9 +460,9 @@ class _BackfillRun:
         limit = loops.bf_job_part_count_reserve
         return limit is not None and self.counts["reserved", partition.name] >= limit
 
-    def _may_start(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+    def _may_start(self, entry: SlurmEntry) -> bool:
         """Whether a job may start now, as far as nodes and the plan are concerned, or a look at it has an effect."""
-        starter = self.starter
+        starter, job, partition = self.starter, entry.job, entry.partition
         if job.leaves and job.leaves_since == math.inf:
             return True  # the time for which it waits for few switches begins when it is looked at
         if not self._has_nodes(job, partition):

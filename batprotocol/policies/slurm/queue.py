@@ -220,7 +220,7 @@ class SlurmEntry(QueueEntry[SlurmJob, ClusterPartition]):
         self.place = place
 
 
-Ranked: TypeAlias = tuple[Key, int, SlurmEntry]
+RankedEntry: TypeAlias = tuple[Key, int, SlurmEntry]
 
 
 class SlurmQueue:
@@ -238,7 +238,7 @@ class SlurmQueue:
         self._is_above, self._is_fifo = is_above, is_fifo
         self._sorted = SortedEntries[SlurmEntry]()
         self._entries: dict[int, list[SlurmEntry]] = {}
-        self._seen, self._seen_at = list[SlurmEntry](), -1
+        self._seen, self._seen_at = list[RankedEntry](), -1
         self._numbers = count()
         self.changes = 0
 
@@ -272,14 +272,14 @@ class SlurmQueue:
         """The jobs, in no order."""
         return [entries[0].job for entries in self._entries.values()]
 
-    def snapshot(self) -> Sequence[SlurmEntry]:
-        """The entries as they are now."""
+    def snapshot(self) -> Sequence[RankedEntry]:
+        """The entries as they are now, with their keys and numbers."""
         if self._seen_at != self.changes:
-            self._seen = [entry for _, _, entry in self._sorted] if self._is_above is None else self._by_halves()
+            self._seen = list(self._sorted) if self._is_above is None else self._by_halves()
             self._seen_at = self.changes
         return self._seen
 
-    def _by_halves(self) -> list[SlurmEntry]:
+    def _by_halves(self) -> list[RankedEntry]:
         """The entries in an order that may have circles: a job may come before one that comes before it by others.
 
         Slurm sorts its jobs by number then, by halves, and so does this method: the result depends on the way.
@@ -287,14 +287,14 @@ class SlurmQueue:
         is_above = self._is_above
         assert is_above is not None
 
-        def comes_first(one: Ranked, other: Ranked) -> bool:
+        def comes_first(one: RankedEntry, other: RankedEntry) -> bool:
             if is_above(one[2].job, other[2].job):
                 return True
             return not is_above(other[2].job, one[2].job) and one[0] <= other[0]
 
         parts = [[each] for each in sorted(self._sorted, key=lambda each: each[0][-3:])]
 
-        def merged(first: list[Ranked], second: list[Ranked]) -> list[Ranked]:
+        def merged(first: list[RankedEntry], second: list[RankedEntry]) -> list[RankedEntry]:
             found, one, other = [], 0, 0
             while one < len(first) and other < len(second):
                 if comes_first(first[one], second[other]):
@@ -305,13 +305,13 @@ class SlurmQueue:
                     other += 1
             return found + first[one:] + second[other:]
 
-        def ordered(low: int, high: int) -> list[Ranked]:
+        def ordered(low: int, high: int) -> list[RankedEntry]:
             if high - low < 2:
                 return parts[low] if high > low else []
             middle = low + (high - low) // 2
             return merged(ordered(low, middle), ordered(middle, high))
 
-        return [entry for _, _, entry in ordered(0, len(parts))]
+        return ordered(0, len(parts))
 
     def _key(self, entry: SlurmEntry) -> Key:
         job = entry.job

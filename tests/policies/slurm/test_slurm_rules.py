@@ -341,7 +341,7 @@ def test_the_order_is_the_usual_one_where_no_job_gives_way(priorities: list[int]
         job.priority = {"p": priority}
         usual.add(job, [partition])
         sorted_by_halves.add(job, [partition])
-    ordered = [[(each.job, each.partition) for each in queue.snapshot()] for queue in (sorted_by_halves, usual)]
+    ordered = [[(each.job, each.partition) for _, _, each in queue.snapshot()] for queue in (sorted_by_halves, usual)]
     assert ordered[0] == ordered[1]
 
 
