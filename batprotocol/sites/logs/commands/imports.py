@@ -25,7 +25,7 @@ from batprotocol.policies import named
 from batprotocol.results.text import duration, percent
 from batprotocol.simulator import Platform, Workload, simulate
 from batprotocol.sites.logs.checking import CopyCheck, Explanation, Numbers, Waits, check_copy, explanation_of
-from batprotocol.sites.logs.commands.command import ImportOptions
+from batprotocol.sites.logs.commands.options import ImportOptions
 from batprotocol.sites.logs.formats import FORMATS, read_log
 from batprotocol.sites.logs.imports import OUTPUTS, Anonymizer, ChosenJobs, Import, moment, random_key
 from batprotocol.sites.logs.jobs import Attempts, LoggedJob
