@@ -8,8 +8,8 @@ cosmic-ray makes the changes (`pip install -e '.[mutants]'`): of a comparison, a
 loop. The places are drawn evenly from all places of the packages. The quick tests of the package run on each change,
 with all engines, after the examples in the docstrings of the changed module. With `--whole`, the changes that they do
 not notice go to the slow tests, too, with as many examples as usual. A change that no test notices is printed with its
-difference: write the missing test, or check that the change has no effect. The tree is copied, so the working copy stays
-as it is. `PACKAGES` defines which folder of tests belongs to which package. The tool must not know tests by name.
+difference: write the missing test, or check that the change has no effect. The tree is copied, so the working copy is
+not changed. `PACKAGES` defines which folder of tests belongs to which package. The tool must not know tests by name.
 """
 
 from __future__ import annotations
