@@ -273,7 +273,7 @@ def test_a_reservation_is_seen_once_from_its_begin_until_before_its_end(
 ) -> None:
     known, seen = NodeReservations(60, 0), set[str]()
     for number, (begin, length) in enumerate(spans):
-        known.add(NodeReservation(f"r{number}", 1 << number, begin, begin + length, users=("u",)))
+        known.add(NodeReservation.of(f"r{number}", 1 << number, begin, begin + length, users=("u",)))
     for second in sorted(seconds):
         now = {f"r{number}" for number, (begin, length) in enumerate(spans) if begin <= second < begin + length}
         assert known.see(second) == bool(now - seen)
