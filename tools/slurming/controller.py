@@ -1,7 +1,8 @@
 """The answers of a real slurmctld about a slurm.conf: its log, and the values that it prints.
 
-It must not know our own reader. slurmctld runs in a folder of its own, without nodes that work, on a free port of the loopback interface. The files are
-as they are given; only a few keys about this folder come after the last line of slurm.conf, where they count.
+It must not know our own reader. slurmctld runs in a folder of its own, without nodes that work, on a free port of the
+loopback interface. The files are as they are given; only a few keys about this folder come after the last line of
+slurm.conf, where they count.
 """
 
 from __future__ import annotations
