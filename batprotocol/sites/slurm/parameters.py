@@ -417,8 +417,8 @@ def options_of(text: str) -> tuple[dict[str, object], list[tuple[str, str]]]:
         missing.append(("bf_max_job_user", "is ignored by Slurm beside bf_max_job_assoc"))
     most = fields.get("bf_max_job_test", 500)
     for name in (f"bf_max_job_{each}" for each in ("part", "user", "assoc", "user_part")):
-        number = fields.get(name)
-        if isinstance(number, int) and isinstance(most, int) and number >= most:
+        limit = fields.get(name)
+        if isinstance(limit, int) and isinstance(most, int) and limit >= most:
             missing.append((name, f"limits nothing: bf_max_job_test is {most}"))
     if most == 1 and "bf_node_space_size" not in fields:
         missing.append(("bf_node_space_size", "keeps its default, as bf_max_job_test is 1"))
