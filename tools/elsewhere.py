@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (
     *("wire", "model", "builder", "conversation", "recordings/test_recording.py", "workloads", "results", "legacy"),
-    *("sockets", "edc", "simulator"),
+    *("_util", "edc", "simulator"),
 )
 """The folders of tests/ with the tests of what works everywhere."""
 

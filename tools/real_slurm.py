@@ -8,11 +8,11 @@ python tools/real_slurm.py --speed 5 --output elsewhere gpus
 
 Each situation has a cluster of its own: slurmctld, and a slurmd for each node, on the loopback interface, in a
 temporary folder. `faketime` makes their time and that of the jobs run faster. A recording has the runs of each job:
-start and end in seconds since the first submission, nodes, and Slurm's state. `tests/slurm` compares the built-in
-policies with it.
+start and end in seconds since the first submission, nodes, and Slurm's state. `tests/policies/slurm` compares the
+built-in policies with it.
 
 apt-get install slurmdbd mariadb-server         # besides the packages above
-python tools/real_slurm.py --site 1             # record the log of a site in tests/data/history/site
+python tools/real_slurm.py --site 1             # record the log of a site in tests/data/logs/site
 
 python tools/real_slurm.py --random 1 --count 3 --kind backfill --kind cores --output elsewhere
 python tools/real_slurm.py --random 1 --parallel 3 --output elsewhere     # all kinds
@@ -23,7 +23,7 @@ all that is needed to play it again. Files that are there already stay, and a re
 machine shows is made again.
 
 A site has accounts and users, and jobs of each kind that a site sees, made from a seed. The log is what sacct prints,
-with what describes the nodes. `tests/history` reads it.
+with what describes the nodes. `tests/sites/logs` reads it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ __all__ = ["DATA", "Asked", "Situation", "expanded", "read_situations", "record"
 RUNNING: dict[int, IO[bytes]] = {}
 """The inputs of processes that run Slurm: such a process ends when its input is closed."""
 
-SITE = ROOT / "tests" / "data" / "history" / "site"
+SITE = ROOT / "tests" / "data" / "logs" / "site"
 RANDOM = DATA / "random"
 
 

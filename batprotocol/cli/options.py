@@ -21,7 +21,7 @@ from typing import Any
 
 import click
 
-__all__ = ["argument", "option", "options_of", "shared"]
+__all__ = ["argument", "flags", "group", "option", "options_of", "shared"]
 
 
 def option(*names: str, default: Any = None, **settings: Any) -> Any:
@@ -47,6 +47,29 @@ def argument(**settings: Any) -> Any:
     return dataclasses.field(default=None, metadata=add)
 
 
+def flags(**flags: tuple[str, ...]) -> Any:
+    """A field that has the value of one of several flags, or None.
+
+    Args:
+        flags: by the value, the names of its flag, and its help as the last text.
+    """
+
+    def add(name: str) -> Callable[[Any], Any]:
+        def decorate(command: Any) -> Any:
+            for value, (*names, help) in reversed(flags.items()):
+                command = click.option(*names, name, flag_value=value, help=help)(command)
+            return command
+
+        return decorate
+
+    return dataclasses.field(default=None, metadata={"add": add})
+
+
+def group(kind: type) -> Any:
+    """A field that is a value of another dataclass, whose options the command has in this place."""
+    return dataclasses.field(metadata={"group": kind})
+
+
 def shared(decorator: Callable[[Any], Any], default: Any = None) -> Any:
     """A field that an option of several commands sets, by its decorator, which also sets the fields behind it.
 
@@ -67,20 +90,33 @@ def options_of(kind: type, rest: str = "") -> Callable[[Callable[..., Any]], Cal
         kind: the dataclass.
         rest: the field that gets the values of all other options, as a mapping; "": there are no others.
     """
-    names = {field.name for field in dataclasses.fields(kind)}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def call(*args: Any, **given: Any) -> Any:
-            values = {name: value for name, value in given.items() if name in names}
+            values = {**given}
             if rest:
+                names = {field.name for field in dataclasses.fields(kind)}
                 values[rest] = {name: value for name, value in given.items() if name not in names}
-            return function(*args, kind(**values))
+            return function(*args, _filled(kind, values))
 
-        made: Callable[..., Any] = call
-        for field in reversed(dataclasses.fields(kind)):
-            if "add" in field.metadata:
-                made = field.metadata["add"](field.name)(made)
+        made: Callable[..., Any] = _declared(kind, call)
         return made
 
     return decorate
+
+
+def _declared(kind: type, command: Any) -> Any:
+    """A command with the options of a dataclass. Decorators add the last one first."""
+    for field in reversed(dataclasses.fields(kind)):
+        if "group" in field.metadata:
+            command = _declared(field.metadata["group"], command)
+        elif "add" in field.metadata:
+            command = field.metadata["add"](field.name)(command)
+    return command
+
+
+def _filled(kind: type, given: Mapping[str, Any]) -> Any:
+    values = {field.name: given[field.name] for field in dataclasses.fields(kind) if field.name in given}
+    groups = [field for field in dataclasses.fields(kind) if "group" in field.metadata]
+    return kind(**values, **{field.name: _filled(field.metadata["group"], given) for field in groups})

@@ -47,7 +47,7 @@ def test_signals_at_random_moments_end_a_wait() -> None:
     """One in ten comes in the middle of a simulation whose next message does not come."""
     chance = random.Random(SIGNALS)
     slowest = 0.0
-    with started([sys.executable, str(ROOT / "tests" / "waiting.py"), str(SIGNALS)]) as process:
+    with started([sys.executable, str(ROOT / "tests" / "edc" / "waiting.py"), str(SIGNALS)]) as process:
         for number in range(SIGNALS):
             word, endpoint = line_of(process.stdout).split()
             assert word == "bound"

@@ -18,7 +18,7 @@ from batprotocol.studies.comparing.pairs import KINDS, causes_of
 from batprotocol.studies.comparing.schedules import Schedule, schedule_of_log
 
 WITHOUT_ENGINE = True
-SITE = DATA / "history" / "site"
+SITE = DATA / "logs" / "site"
 DONE, LIMIT = FinalJobState.COMPLETED_SUCCESSFULLY, FinalJobState.COMPLETED_WALLTIME_REACHED
 
 

@@ -183,7 +183,7 @@ def test_the_command_prints_the_description(tmp_path: Path) -> None:
     assert found["offered_load"] == pytest.approx((200 + 40 + 18) / (2 * 905))
     assert "250" in run_here("workload", "info", EXAMPLE_WORKLOAD).out
     sacct = tmp_path / "sacct.txt"
-    sacct.write_bytes(lzma.decompress((DATA / "history" / "sacct.txt.xz").read_bytes()))
+    sacct.write_bytes(lzma.decompress((DATA / "logs" / "sacct.txt.xz").read_bytes()))
     found = json.loads(run_here("workload", "info", sacct, "--json").out)
     assert (found["jobs"], found["left_out"], found["hosts"], found["users"]) == (26, 0, 9, 4)
     assert "jobs for parts of hosts" in run_here("workload", "info", sacct).out

@@ -36,7 +36,7 @@ from batprotocol.errors import InputError, PackageMissing, StoreError, printable
 from batprotocol.workloads.commands.inputs import read_text
 
 if TYPE_CHECKING:
-    from batprotocol.campaigns.commands.grid import (
+    from batprotocol.campaigns.commands.options import (
         ClustersOptions,
         DelOptions,
         EventsOptions,

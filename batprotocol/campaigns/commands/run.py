@@ -22,7 +22,7 @@ from batprotocol.simulator import EXAMPLE_PLATFORM, Platform, read_platform, rea
 from batprotocol.workloads.commands.inputs import read_text
 
 if TYPE_CHECKING:
-    from batprotocol.campaigns.commands.grid import GridRunOptions, GridSimulateOptions
+    from batprotocol.campaigns.commands.options import GridRunOptions, GridSimulateOptions
     from batprotocol.campaigns.store import GridStore
 
 __all__ = [

@@ -1,1 +1,1 @@
-"""`batproto simulate`: `command` has its options, and `simulation` simulates and prints the results."""
+"""`batproto simulate`: `command` is the command, `options` has its options, and `simulation` does the work."""

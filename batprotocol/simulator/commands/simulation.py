@@ -41,7 +41,7 @@ from batprotocol.simulator import (
 
 if TYPE_CHECKING:
     from batprotocol.simulator import DecisionComponent, ExternalEventList, Platform, Player, Recorder, Workload
-    from batprotocol.simulator.commands.command import SimulateOptions
+    from batprotocol.simulator.commands.options import SimulateOptions
     from batprotocol.wire.reflection import Schema
     from batprotocol.workloads.requests import Allocated
 

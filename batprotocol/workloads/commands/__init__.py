@@ -1,4 +1,4 @@
-"""`batproto workload`: `command` has its parameters, `info` is for workloads, `events` for external events.
+"""`batproto workload`: `command` has its commands, `info` is for workloads, `events` for external events.
 
-`inputs` reads the inputs of other commands, too.
+`options` has options of several commands, and `inputs` reads the inputs of other commands, too.
 """

@@ -1,15 +1,15 @@
-"""`batproto workload`: its parameters. The modules beside it do the work."""
+"""`batproto workload`: its commands. The modules beside it do the work."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from batprotocol.cli.families import Family
-from batprotocol.cli.options import argument, option, options_of, shared
-from batprotocol.cli.parameters import Duration, file_or_print
+from batprotocol.cli.options import options_of
+from batprotocol.cli.parameters import file_or_print
+from batprotocol.workloads.commands.options import DURATION, PATH, WindowOptions, events_file
 
 __all__ = ["workload"]
 
@@ -150,10 +150,6 @@ def measure(**options: Any) -> None:
     show_workflow_results(**options)
 
 
-_PATH = click.Path(readable=False, path_type=str)
-_DURATION = Duration()
-
-
 def _machine(command: Any) -> Any:
     """The options that name the machine."""
     command = click.option(
@@ -162,19 +158,7 @@ def _machine(command: Any) -> Any:
         help="The number of hosts, or a description of them as for --hosts of `simulate`, instead of a platform file.",
     )(command)
     return click.option(
-        "-p", "--platform", metavar="FILE", type=_PATH, help="The platform: a SimGrid XML file, or a .txt."
-    )(command)
-
-
-def _written(command: Any) -> Any:
-    """The option that names the file of events."""
-    return click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=_PATH,
-        callback=file_or_print,
-        help="Write the events into this file. By default, print them.",
+        "-p", "--platform", metavar="FILE", type=PATH, help="The platform: a SimGrid XML file, or a .txt."
     )(command)
 
 
@@ -195,17 +179,17 @@ def _written(command: Any) -> Any:
     type=click.Choice(["lanl", "opendc"]),
     help="The laws of a published study, for each host: lanl (Weibull and lognormal; needs --mtbf) or opendc.",
 )
-@click.option("--mtbf", metavar="DURATION", type=_DURATION, help="With --preset lanl: the mean time between failures.")
-@click.option("--until", metavar="DURATION", type=_DURATION, required=True, help="No host fails later than this.")
+@click.option("--mtbf", metavar="DURATION", type=DURATION, help="With --preset lanl: the mean time between failures.")
+@click.option("--until", metavar="DURATION", type=DURATION, required=True, help="No host fails later than this.")
 @click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="The seed of the random numbers.")
 @click.option(
     "--age",
     metavar="DURATION",
-    type=_DURATION,
+    type=DURATION,
     default=0.0,
     help="How long the hosts have worked and failed before the simulation begins.  [default: 0, all are new]",
 )
-@_written
+@events_file
 def failures(**options: Any) -> None:
     """Draw failures and repairs of hosts, and write them as external events.
 
@@ -223,42 +207,6 @@ def failures(**options: Any) -> None:
     from batprotocol.workloads.commands.events import write_failures
 
     write_failures(**options)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WindowOptions:
-    """The options of `batproto workload windows`."""
-
-    table: str | None = argument(metavar="[TABLE]", required=False, type=_PATH)
-    hosts: str | None = option("--hosts", metavar="HOSTS", help="The numbers of the hosts, such as 0-7,12.")
-    every: float | None = option(
-        "--every", metavar="DURATION", type=_DURATION, help="The time from one begin to the next."
-    )
-    at: float = option(
-        "--at", metavar="DURATION", type=_DURATION, default=0.0, help="The begin of the first window.  [default: 0]"
-    )
-    duration: float | None = option("--for", metavar="DURATION", type=_DURATION, help="How long each window lasts.")
-    until: float | None = option(
-        "--until", metavar="DURATION", type=_DURATION, help="No window begins later than this."
-    )
-    announced: float | None = option(
-        "--announced",
-        metavar="DURATION",
-        type=_DURATION,
-        help="How long before its begin a window is announced. By default, all are announced at time 0.",
-    )
-    name: str = option("--name", metavar="NAME", default="", help="The name of the windows.")
-    users: str = option("--users", metavar="NAMES", default="", help="The users whose jobs may run in the windows.")
-    accounts: str = option(
-        "--accounts", metavar="NAMES", default="", help="The accounts whose jobs may run in the windows."
-    )
-    maintenance: bool = option(
-        "--maintenance", is_flag=True, help="The windows are planned maintenance: the flag MAINT."
-    )
-    skip_bad: bool = option(
-        "--skip-bad", is_flag=True, help="Count the rows of TABLE that cannot be read, and leave them out."
-    )
-    output: str | None = shared(_written)
 
 
 @workload.command("windows")
@@ -281,7 +229,7 @@ def windows(options: WindowOptions) -> None:
 
 
 @workload.command("outages")
-@click.argument("trace", metavar="TRACE", type=_PATH)
+@click.argument("trace", metavar="TRACE", type=PATH)
 @click.option(
     "-f",
     "--format",
@@ -296,7 +244,7 @@ def windows(options: WindowOptions) -> None:
 )
 @click.option("--from", "begin", metavar="TIME", help="The time 0 of the simulation.  [default: the first outage]")
 @click.option("--to", "end", metavar="TIME", help="Take only outages that begin before this time.")
-@_written
+@events_file
 def outages(**options: Any) -> None:
     """Make events of hosts of a published trace of failures, and report what is left out.
 
@@ -317,8 +265,8 @@ def outages(**options: Any) -> None:
 @workload.command("trace")
 @click.argument("name", metavar="TRACE")
 @click.option("--price", is_flag=True, help="The values are prices. By default, they are carbon intensities.")
-@click.option("--until", metavar="DURATION", type=_DURATION, help="Write the events of this time, from the begin on.")
-@_written
+@click.option("--until", metavar="DURATION", type=DURATION, help="Write the events of this time, from the begin on.")
+@events_file
 def trace(**options: Any) -> None:
     """Describe a trace of carbon intensities or prices. With --until, write it as external events.
 

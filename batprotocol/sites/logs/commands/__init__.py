@@ -1,1 +1,1 @@
-"""`batproto import`: `command` has its options, `imports` reads logs, and `traffic` captured network traffic."""
+"""`batproto import`: `command`, its `options`, `imports` of logs, and `traffic` of captured networks."""

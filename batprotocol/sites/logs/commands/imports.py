@@ -25,7 +25,7 @@ from batprotocol.policies import named
 from batprotocol.results.text import duration, percent
 from batprotocol.simulator import Platform, Workload, simulate
 from batprotocol.sites.logs.checking import CopyCheck, Explanation, Numbers, Waits, check_copy, explanation_of
-from batprotocol.sites.logs.commands.command import ImportOptions
+from batprotocol.sites.logs.commands.options import ImportOptions
 from batprotocol.sites.logs.formats import FORMATS, read_log
 from batprotocol.sites.logs.imports import OUTPUTS, Anonymizer, ChosenJobs, Import, moment, random_key
 from batprotocol.sites.logs.jobs import Attempts, LoggedJob
@@ -278,7 +278,7 @@ def _machine(made: Import) -> str:
     size = f"{number_of(hosts, 'host')} with {number_of(cores, 'core')}"
     if made.has_nodes:
         return f"{size}, as the file of nodes describes them"
-    if made.survey.hosts:
+    if made.survey.hosts and made.unit != "cores":
         return f"{size}: the smallest that the log fits on, by the names of its hosts"
     return f"{size}: the smallest that the log fits on, as it does not have the names of hosts"
 
