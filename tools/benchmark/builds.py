@@ -70,7 +70,7 @@ CASES: Final = (
 
 
 class Spent(NamedTuple):
-    """The cost and results of a simulation: seconds of processor time, the peak of memory in MB, and a digest of the results."""
+    """A simulation: its seconds of processor time, its peak of memory in MB, and a digest of its results."""
 
     seconds: float
     megabytes: float
