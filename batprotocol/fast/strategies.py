@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from batprotocol.fast import values as v
-from batprotocol.fast.topics import MESSAGES, Channel, Topic
+from batprotocol.fast.topics import MESSAGES, Topic, TopicKind
 from batprotocol.testing.strategies._values import mostly
 from batprotocol.testing.strategies._values import texts as any_texts
 
@@ -112,9 +112,9 @@ def messages(cls: type[v.FastMessage] | None = None) -> SearchStrategy[Any]:
     return parts(cls) if cls is not None else st.one_of([parts(each) for each in MESSAGES.values()])
 
 
-def topics(channel: Channel | None = None) -> SearchStrategy[Topic]:
+def topics(channel: TopicKind | None = None) -> SearchStrategy[Topic]:
     """Any topic, or those of one kind."""
-    channels = st.sampled_from(list(Channel)) if channel is None else st.just(channel)
+    channels = st.sampled_from(list(TopicKind)) if channel is None else st.just(channel)
     names = mostly(st.sampled_from(("node-a", "vm1", "4711")), st.text(_LEVEL, min_size=1, max_size=12), one_in=2)
     processes = st.one_of(st.just("any_proc"), names)
     return channels.flatmap(
@@ -170,12 +170,14 @@ def _durations() -> SearchStrategy[dict[str, float | str]]:
     return st.dictionaries(tags, st.one_of(seconds, st.just("wall: 0.1 started: 0.0")), max_size=3)
 
 
-def _results() -> SearchStrategy[v.Result]:
+def _results() -> SearchStrategy[v.TaskResult]:
     """Results: `vm migrated` and, in the specification, `vm repinned` have one entry."""
-    alone = st.builds(v.Result, st.sampled_from(("vm migrated", "vm repinned")), st.tuples(parts(v.VMResult)), texts())
+    alone = st.builds(
+        v.TaskResult, st.sampled_from(("vm migrated", "vm repinned")), st.tuples(parts(v.VMResult)), texts()
+    )
     titles = texts().filter(lambda title: title not in ("vm migrated", "vm repinned"))
-    many = st.builds(v.Result, titles, st.lists(parts(v.VMResult), max_size=3), st.one_of(st.none(), texts()))
-    return st.one_of(alone, many, st.builds(v.Result, st.just("quit"), scheduler=texts()))
+    many = st.builds(v.TaskResult, titles, st.lists(parts(v.VMResult), max_size=3), st.one_of(st.none(), texts()))
+    return st.one_of(alone, many, st.builds(v.TaskResult, st.just("quit"), scheduler=texts()))
 
 
 def _words() -> SearchStrategy[str]:
@@ -198,7 +200,7 @@ def _quits() -> SearchStrategy[v.Quit]:
 
 _SPECIAL: Final[dict[type[Any], Callable[[], SearchStrategy[Any]]]] = {
     v.Quit: _quits,
-    v.Result: _results,
+    v.TaskResult: _results,
     v.PscomRequest: lambda: st.builds(v.PscomRequest, st.one_of(st.sampled_from((v.SUSPEND, v.RESUME)), _words())),
     v.PscomResponse: lambda: st.one_of(
         st.builds(v.PscomResponse, st.sampled_from((v.ALLOWED, v.COMPLETED)), _numbers(2**32 - 1)),

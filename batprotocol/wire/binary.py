@@ -12,12 +12,13 @@ from functools import cache
 from typing import NamedTuple
 
 from batprotocol import model
+from batprotocol._util.deprecation import old_names
 from batprotocol.model import Message
 
-__all__ = ["ENGINE", "ENGINES", "Engine", "decode", "encode", "engine", "use_engine"]
+__all__ = ["ENGINE", "ENGINES", "CodecEngine", "decode", "encode", "engine", "use_engine"]
 
 
-class Engine(NamedTuple):
+class CodecEngine(NamedTuple):
     """What reads and writes. Its JSON is for plain messages only: it gives None where there is more to it."""
 
     decode: Callable[[bytes | bytearray | memoryview], Message]
@@ -30,14 +31,14 @@ def _not_plain(message: Message) -> None:
     """The Python engine writes all JSON in the one way that `batprotocol.wire.json` has."""
 
 
-def _python() -> Engine:
+def _python() -> CodecEngine:
     from batprotocol.wire import engine as python
     from batprotocol.wire import plain
 
-    return Engine(python.decode, python.encode, plain.read, _not_plain)
+    return CodecEngine(python.decode, python.encode, plain.read, _not_plain)
 
 
-def _native() -> Engine:
+def _native() -> CodecEngine:
     from batprotocol.wire import _native as native
 
     def read_carefully(data: bytes | bytearray | memoryview) -> Message:
@@ -49,11 +50,11 @@ def _native() -> Engine:
         return engine("python").encode(message)
 
     native.bind(model, read_carefully, write_carefully)
-    return Engine(native.decode, native.encode, native.decode_json, native.encode_json)
+    return CodecEngine(native.decode, native.encode, native.decode_json, native.encode_json)
 
 
 @cache
-def engine(name: str) -> Engine:
+def engine(name: str) -> CodecEngine:
     """The engine of this name, "python" or "native". `ImportError` where the native one was not compiled."""
     return {"python": _python, "native": _native}[name]()
 
@@ -117,3 +118,5 @@ def _first_encode(message: Message) -> bytes:
 if ENGINE == "python":
     # The generated codec takes longer to import than all else here: it waits for the first message.
     decode, encode = _first_decode, _first_encode
+
+__getattr__ = old_names(__name__, {"Engine": "CodecEngine"})

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from batprotocol.errors import DecodeError, EncodeError
-from batprotocol.fast import Channel, Topic, topic_for
+from batprotocol.fast import Topic, TopicKind, topic_for
 from batprotocol.fast import strategies as fast
 from batprotocol.fast import values as v
 from batprotocol.fast.topics import MESSAGES, ROUTES, route_of
@@ -113,7 +113,7 @@ def test_doubles_have_16_digits_as_fast_lib_writes_and_all_elsewhere(value: floa
 
 
 def test_what_a_program_does_not_tell_apart_is_one_value() -> None:
-    assert v.Result("quit", id="") == v.Result("quit")
+    assert v.TaskResult("quit", id="") == v.TaskResult("quit")
     assert v.MigrateVM("a", "b", v.MigrateParameter()) == v.MigrateVM("a", "b")
     assert v.VMConfiguration("a", pci_ids=[], pci_addrs=()) == v.VMConfiguration("a")
     assert v.RepinVM("a", [[0], range(1, 3)]).vcpu_map == ((0,), (1, 2))
@@ -223,7 +223,7 @@ def test_a_fault_has_its_line_column_and_path(payload: bytes, path: str, line: i
         (v.RepinVM("a", 3), "vcpu-map", "expected a list, got 3"),  # type: ignore[arg-type]
         (v.SuspendVM([v.VM("\ud800")]), "list[0].vm-name", "expected Unicode"),
         (v.SuspendVM("ab"), "list", "expected a list, got 'ab'"),  # type: ignore[arg-type]
-        (v.Result("vm migrated", []), "list", "expected one entry, as 'vm migrated' is the result for one machine"),
+        (v.TaskResult("vm migrated", []), "list", "expected one entry, as 'vm migrated' is the result for one machine"),
         (v.Init(None), "hostname", "expected a text, got None"),  # type: ignore[arg-type]
         (v.InitAgent(v.KPIConfiguration({"a": 1}, 1)), "KPI.categories['a']", "expected a text, got 1"),  # type: ignore[dict-item]
         (v.InitAgent(v.KPIConfiguration({"a" * 1001: "1"}, 1)), "", "expected a key of at most 1,000 characters"),
@@ -298,7 +298,7 @@ def test_whatever_pscom_says_is_an_answer(payload: bytes, message: v.FastMessage
 
 
 def test_requests_to_pscom_are_words_or_yaml() -> None:
-    topic = Channel.PSCOM_REQUEST.topic("vm1", v.ANY_PROCESS)
+    topic = TopicKind.PSCOM_REQUEST.topic("vm1", v.ANY_PROCESS)
     assert encode(v.PscomRequest(v.SUSPEND)) == b"suspend"
     assert encode(v.PscomRequest(v.SUSPEND), dialect="specification") == b"task: suspend\n"
     for payload in (b"suspend", b"task: suspend", b"---\ntask: suspend\n"):

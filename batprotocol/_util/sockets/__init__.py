@@ -4,7 +4,7 @@ The runtimes of both sides use them. They do not know the contents of frames. `e
 A channel's messages go through a `link`.
 """
 
-from batprotocol._util.sockets.channel import TICK, Channel
+from batprotocol._util.sockets.channel import TICK, BoundChannel
 from batprotocol._util.sockets.requester import Requester
 
-__all__ = ["TICK", "Channel", "Requester"]
+__all__ = ["TICK", "BoundChannel", "Requester"]

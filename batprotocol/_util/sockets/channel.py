@@ -24,9 +24,9 @@ from batprotocol.errors import DecodeError
 __all__ = [
     "NOW",
     "Arrived",
-    "Channel",
-    "Link",
+    "BoundChannel",
     "Route",
+    "RouterLink",
 ]
 
 
@@ -45,7 +45,7 @@ NOW: Final = int(zmq.NOBLOCK)
 _MORE: Final = int(zmq.SNDMORE)
 
 
-class Link:
+class RouterLink:
     """Messages through a ROUTER socket, by pyzmq's methods.
 
     Args:
@@ -129,7 +129,7 @@ class _Request(NamedTuple):
     connection: int | None
 
 
-class Channel:
+class BoundChannel:
     """A bound socket that answers one peer at a time: the one whose message is received first.
 
     Other peers may connect and send messages meanwhile. They wait until `forget_peer`, and are then received in their
@@ -152,7 +152,7 @@ class Channel:
         self._socket.maxmsgsize = LARGEST
         self._socket.rcvtimeo = max(1, round(self.tick * 1000))
         self._socket.ipv6 = is_ipv6(endpoint)
-        self._link = Link(self._socket)
+        self._link = RouterLink(self._socket)
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         self._connected: set[int] = set()
         self._waiting: dict[Route, _Request] = {}

@@ -19,8 +19,8 @@ from batprotocol.cli.terminal import Output, printable
 from batprotocol.cli.version import slow_engine
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc import DEFAULT_ENDPOINT, Scheduler
-from batprotocol.edc.commands.options import RunOptions
-from batprotocol.edc.commands.program import PATIENCE, Command, Ended, private_endpoint
+from batprotocol.edc.commands.options import SchedulerRunOptions
+from batprotocol.edc.commands.program import PATIENCE, ProgramEnded, SimulatorProgram, private_endpoint
 from batprotocol.edc.commands.scheduler import (
     allocations_of,
     as_file,
@@ -31,7 +31,7 @@ from batprotocol.edc.commands.scheduler import (
     telling_of_signals,
     telling_whose_fault,
 )
-from batprotocol.edc.embedded.options import OPTION, Report, carried, library
+from batprotocol.edc.embedded.options import OPTION, EmbeddedReport, carried, library
 from batprotocol.edc.running import drive
 from batprotocol.errors import PeerGone
 from batprotocol.results import write_allocations, write_attempts
@@ -46,7 +46,7 @@ __all__ = [
 RunReport = TypeVar("RunReport")
 
 
-def run_over_socket(options: RunOptions) -> int:
+def run_over_socket(options: SchedulerRunOptions) -> int:
     """Run a scheduler, and the command that simulates for it if there is one; the exit status."""
     if options.endpoint == "":
         raise click.UsageError("--endpoint is empty: leave it out, or give one such as tcp://127.0.0.1:*")
@@ -70,7 +70,7 @@ def run_over_socket(options: RunOptions) -> int:
                 stack.callback(_kept(scheduler, "--attempts", attempts_of, write_attempts, options.attempts))
             private = options.endpoint is None and _asks("{endpoint}", command)
             bound = stack.enter_context(private_endpoint()) if private else options.endpoint or DEFAULT_ENDPOINT
-            other = stack.enter_context(Command(command, options.init or "")) if command else None
+            other = stack.enter_context(SimulatorProgram(command, options.init or "")) if command else None
             ready = other.start if other else _tell_endpoint
             wait = other.check if other else None
             try:
@@ -109,7 +109,7 @@ def run_over_socket(options: RunOptions) -> int:
                 if failure is not None:
                     print(printable(f"batproto: the simulation has failed: {failure}"), file=sys.stderr)
                     status = status or 1
-            except Ended:
+            except ProgramEnded:
                 assert other is not None
                 status = other.status_too_early()
             except PeerGone:
@@ -169,7 +169,7 @@ def show(target: str, *, init: str, format: str, record: str | None, verbose: bo
         output.raw(os.fsencode(line) + b"\n")
 
 
-def run_in_process(options: RunOptions) -> int:
+def run_in_process(options: SchedulerRunOptions) -> int:
     """Run the command, which is Batsim, with a scheduler in its process; the exit status.
 
     Batsim's option is added to the command unless that contains `{library}`.
@@ -198,11 +198,11 @@ def run_in_process(options: RunOptions) -> int:
         _remark()
         if options.pin:
             pinned()
-        with Command(command, data) as other:
+        with SimulatorProgram(command, data) as other:
             other.start("")
             with telling_of_signals(interrupts, f"while {other.name} was running, and has ended it"):
                 status = other.status_in_the_end(interrupts)
-        report = Report.read(file.name)
+        report = EmbeddedReport.read(file.name)
     if status or report.state != "over":
         print(printable(f"batproto: {other.name} {other.end}{_WHY[report.state]}{report.reason}"), file=sys.stderr)
     return status or int(report.state != "over")

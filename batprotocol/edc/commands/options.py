@@ -11,13 +11,13 @@ from batprotocol.cli.completing import complete_old_protocol, complete_scheduler
 from batprotocol.cli.options import argument, option, shared
 from batprotocol.cli.parameters import jobs_option, old_protocol, redis_option, schema_option, timeout_option
 
-__all__ = ["RunOptions"]
+__all__ = ["SchedulerRunOptions"]
 
 _FILE: Final = click.Path(readable=False, path_type=str)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
+class SchedulerRunOptions:
     """The options of `batproto run`.
 
     Attributes:

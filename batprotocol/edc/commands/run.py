@@ -9,7 +9,7 @@ import click
 from batprotocol.cli.completing import complete_scheduler
 from batprotocol.cli.options import options_of
 from batprotocol.cli.parameters import WithCommand
-from batprotocol.edc.commands.options import RunOptions
+from batprotocol.edc.commands.options import SchedulerRunOptions
 
 __all__ = ["library", "run"]
 
@@ -43,9 +43,9 @@ def library(target: str, init: str, format: str, record: str | None, verbose: bo
 
 
 @click.command(cls=WithCommand)
-@options_of(RunOptions)
+@options_of(SchedulerRunOptions)
 @click.pass_context
-def run(context: click.Context, /, options: RunOptions) -> None:
+def run(context: click.Context, /, options: SchedulerRunOptions) -> None:
     """Run the scheduler CLASS of a Python FILE, or a built-in policy, for one simulation.
 
     "batproto policies" lists the policies. ENDPOINT is an address of ZeroMQ, such as tcp://127.0.0.1:* (any free port),
@@ -78,7 +78,7 @@ def run(context: click.Context, /, options: RunOptions) -> None:
     context.exit(work.run_in_process(options) if options.in_process else work.run_over_socket(options))
 
 
-def _check(options: RunOptions, context: click.Context) -> None:
+def _check(options: SchedulerRunOptions, context: click.Context) -> None:
     """Refuse options that do not belong together."""
 
     def refuse(sentence: str) -> NoReturn:

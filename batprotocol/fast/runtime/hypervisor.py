@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from batprotocol._util.requirements import installing
 from batprotocol.errors import DecodeError, PackageMissing
 from batprotocol.fast import wire
-from batprotocol.fast.topics import RESULTS, Channel
+from batprotocol.fast.topics import RESULTS, TopicKind
 from batprotocol.fast.values import (
     ERROR,
     RESUME,
@@ -36,11 +36,11 @@ from batprotocol.fast.values import (
     MigrateVM,
     Quit,
     RepinVM,
-    Result,
     ResumeVM,
     StartVM,
     StopVM,
     SuspendVM,
+    TaskResult,
     VMConfiguration,
     VMResult,
     VMToStop,
@@ -453,7 +453,7 @@ class MigrationFramework:
                 continue
             if isinstance(task, Quit):
                 self._has_quit = True
-                self._publish(Result(RESULTS[Quit], [VMResult("n/a")], id=task.id))
+                self._publish(TaskResult(RESULTS[Quit], [VMResult("n/a")], id=task.id))
                 await asyncio.gather(*running)
                 return
             if task.concurrent_execution is False:
@@ -465,7 +465,7 @@ class MigrationFramework:
     def _read(self, payload: bytes) -> Any:
         """The task in a payload, None if it is none, or one that is known."""
         try:
-            task: Any = wire.decode(payload, Channel.MIGFRA_TASK.topic(self.host))
+            task: Any = wire.decode(payload, TopicKind.MIGFRA_TASK.topic(self.host))
         except DecodeError as error:
             self._complain(_complaint(error))
             return None
@@ -478,7 +478,7 @@ class MigrationFramework:
         return task
 
     def _complain(self, details: str, id: str | None = None) -> None:
-        self._publish(Result(UNKNOWN, [VMResult(UNKNOWN, ERROR, details)], id=id))
+        self._publish(TaskResult(UNKNOWN, [VMResult(UNKNOWN, ERROR, details)], id=id))
 
     # A task
 
@@ -500,7 +500,7 @@ class MigrationFramework:
         done = await asyncio.gather(*running)
         results = [each for each in done if each is not None]
         if len(results) == len(done):
-            self._publish(Result(RESULTS[type(task)], results, id=task.id))
+            self._publish(TaskResult(RESULTS[type(task)], results, id=task.id))
 
     async def _do(self, entry: _Entry) -> VMResult | None:
         """Do an entry, and return its result, None if it is not answered."""

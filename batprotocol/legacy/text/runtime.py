@@ -161,7 +161,7 @@ def _to_json(event: t.Event, is_batsim: bool) -> Iterator[e.Event]:
             yield e.CallMeLater(time, event.time)
         case t.EnergyRequest():
             yield e.QueryRequest(time, {"consumed_energy": {}})
-        case t.Energy():
+        case t.EnergyUsed():
             yield e.QueryReply(time, {"energy_consumed": event.consumed_energy})
         case t.SimulationBegins():
             yield e.SimulationBegins(time)
@@ -206,7 +206,7 @@ def _from_json(event: e.Event, version: int) -> Iterator[t.Event]:
         case e.JobCompleted():
             yield t.JobCompletion(time, event.job_id)
         case e.ExecuteJob():
-            yield t.JobAllocation(time, (t.Allocation(event.job_id, _machines(event.alloc, version)),))
+            yield t.JobAllocation(time, (t.JobMachines(event.job_id, _machines(event.alloc, version)),))
         case e.SetResourceState():
             for machines in _groups(event.resources, version):
                 yield t.PStateRequest(time, machines, int(event.state))
@@ -220,7 +220,7 @@ def _from_json(event: e.Event, version: int) -> Iterator[t.Event]:
         case e.QueryRequest():
             yield t.EnergyRequest(time)
         case e.QueryReply() if event.consumed_energy is not None:
-            yield t.Energy(time, event.consumed_energy)
+            yield t.EnergyUsed(time, event.consumed_energy)
         case e.SimulationBegins():
             yield t.SimulationBegins(time)
         case e.SimulationEnds():

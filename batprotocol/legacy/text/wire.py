@@ -184,13 +184,13 @@ def _write_pstate(event: Any) -> str:
     return f"{_machines(event.machines)}={event.pstate}"
 
 
-def _read_allocations(text: str) -> tuple[tuple[e.Allocation, ...]]:
+def _read_allocations(text: str) -> tuple[tuple[e.JobMachines, ...]]:
     found = []
     for part in text.split(";"):
         job, equals, machines = part.rpartition("=")
         if not equals:
             raise StampFault(f"expected job=machines, got {shown(part)}")
-        found.append(e.Allocation(_job(job), _machines(machines)))
+        found.append(e.JobMachines(_job(job), _machines(machines)))
     return (tuple(found),)
 
 
@@ -242,7 +242,7 @@ STAMPS: Final[tuple[Stamp, ...]] = (
     Stamp("R", e.JobRejection, 1, S2B, _read_job, _write_job, "WLOAD!JOB_ID"),
     Stamp("n", e.NopMeLater, 1, S2B, _read_time, lambda event: written(event.time), "TIME"),
     Stamp("E", e.EnergyRequest, 1, S2B),
-    Stamp("e", e.Energy, 1, B2S, _read_time, lambda event: written(event.consumed_energy), "CONSUMED_ENERGY"),
+    Stamp("e", e.EnergyUsed, 1, B2S, _read_time, lambda event: written(event.consumed_energy), "CONSUMED_ENERGY"),
     Stamp("A", e.SimulationBegins, 3, B2S),
     Stamp("Z", e.SimulationEnds, 3, B2S),
     Stamp("F", e.MachinesFailed, 3, B2S, _read_machines, _write_machines, "MID1,MID2,MIDn", False),
@@ -340,7 +340,7 @@ def _allocations(text: str, version: int | None) -> tuple[Any, ...]:
         sides = split(part, "=")
         if len(sides) != 2:
             raise StampFault(f"expected job=machines, got {shown(part)}")
-        found.append(e.Allocation(_lenient_job(sides[0], version), _lenient_machines(sides[1], version)))
+        found.append(e.JobMachines(_lenient_job(sides[0], version), _lenient_machines(sides[1], version)))
     return (tuple(found),)
 
 
@@ -489,7 +489,7 @@ def encode(message: e.Message, version: int | None = None) -> bytes:
     Raises:
         EncodeError: the protocol, or that version, cannot express this; the error has the place.
 
-    >>> encode(e.Message(3, 15.0, [e.JobAllocation(15.0, [e.Allocation("w0!1", "0-3")])]))
+    >>> encode(e.Message(3, 15.0, [e.JobAllocation(15.0, [e.JobMachines("w0!1", "0-3")])]))
     b'3:15.000000|15.000000:J:w0!1=0-3'
     """
     if type(message.version) is not int or not 0 <= message.version < 10**9:

@@ -23,7 +23,7 @@ from batprotocol.policies.orders import Multifactor, Order
 from batprotocol.policies.site.accounts import LimitUsage, Priorities
 from batprotocol.policies.site.rules import SiteRules, default_of, partitions_of
 from batprotocol.workloads.host_events import HostChange, HostEvent
-from batprotocol.workloads.requests import Site as Machine
+from batprotocol.workloads.requests import OfferedHosts as Machine
 
 _FEW: Final = 8
 _Place: TypeAlias = tuple[int, Association | None, bool]

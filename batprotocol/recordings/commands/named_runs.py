@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from batprotocol.recordings.timeline import TimelineData
     from batprotocol.studies import Row, Rows
     from batprotocol.studies.comparing import Schedule
-    from batprotocol.studies.recorded import Verdict
+    from batprotocol.studies.recorded import ReplayAgreement
 
 __all__ = ["NamedRun", "named", "opened", "remark_on", "tolerance_between", "with_logs"]
 
@@ -70,7 +70,7 @@ class NamedRun:
         """Whether it is a recording of a real Slurm, which can be simulated again."""
         return self._slurm is not None
 
-    def replayed(self) -> tuple[Schedule, Schedule, Verdict]:
+    def replayed(self) -> tuple[Schedule, Schedule, ReplayAgreement]:
         """The schedule of a recording of a real Slurm, that of its replay, and how far they agree.
 
         Raises:

@@ -17,7 +17,7 @@ import msgspec
 
 from batprotocol._util.tables import LeftOut
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob, seconds_between
+from batprotocol.sites.logs.jobs import Attempt, AttemptState, LoggedJob, seconds_between
 from batprotocol.workloads.host_events import HostChange, HostEvent, Window
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 DOWN: Final = "a job ended because a host failed"
 _DAY: Final = 86_400.0
 """If no job of a reservation runs for longer, the next one begins another window."""
-_FAILURES: Final = frozenset([JobState.NODE_FAIL, JobState.BOOT_FAIL])
+_FAILURES: Final = frozenset([AttemptState.NODE_FAIL, AttemptState.BOOT_FAIL])
 
 
 class HostWindow(msgspec.Struct, frozen=True, kw_only=True):

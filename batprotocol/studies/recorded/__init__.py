@@ -7,8 +7,8 @@ of both, and counts how many starts are equal.
 
 from batprotocol.studies.recorded._replays import (
     Replay,
+    ReplayAgreement,
     Start,
-    Verdict,
     judged,
     recorded_schedule,
     replay,
@@ -29,9 +29,9 @@ from batprotocol.studies.recorded.recordings import (
 
 __all__ = [
     "Replay",
+    "ReplayAgreement",
     "SlurmRun",
     "Start",
-    "Verdict",
     "accounting_of_run",
     "configuration_of_run",
     "is_recorded",

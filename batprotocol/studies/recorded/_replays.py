@@ -351,7 +351,7 @@ NEAR = 3.0
 """Starts are near if they are at most so many seconds apart: the main loop runs every 3 s."""
 
 
-class Verdict(NamedTuple):
+class ReplayAgreement(NamedTuple):
     """How far a replay and its recording agree.
 
     Attributes:
@@ -377,7 +377,7 @@ class Verdict(NamedTuple):
         return f"{near} starts within {NEAR:g} s, {order} pairs in the same order, {where}"
 
 
-def judged(run: Mapping[str, Any], simulated: Sequence[Start]) -> Verdict:
+def judged(run: Mapping[str, Any], simulated: Sequence[Start]) -> ReplayAgreement:
     """How far a replay agrees with its recording."""
     real = starts_of(run)
     lives: dict[str, list[tuple[int, Start]]] = {}
@@ -414,7 +414,7 @@ def judged(run: Mapping[str, Any], simulated: Sequence[Start]) -> Verdict:
                 pairs += 1
                 ordered += last[partition] < place
             last[partition] = place
-    return Verdict(len(real), near, pairs, ordered, placed, misses)
+    return ReplayAgreement(len(real), near, pairs, ordered, placed, misses)
 
 
 # The two schedules of a recorded Slurm: the recorded one, and that of its replay under the policy `slurm`.

@@ -16,7 +16,7 @@ from batprotocol.workloads.requests.request import Request
 __all__ = [
     "Needs",
     "Offer",
-    "Site",
+    "OfferedHosts",
     "needs_of",
     "read_offer",
 ]
@@ -138,7 +138,7 @@ def gives(offered: Iterable[Gres], wanted: Iterable[Gres]) -> bool:
     return all(sum(number for (kind, _), number in free.items() if kind == name) >= count for name, count in untyped)
 
 
-class Site:
+class OfferedHosts:
     """The hosts of a machine with what they offer.
 
     Args:
