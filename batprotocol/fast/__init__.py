@@ -55,7 +55,7 @@ else:
     """The names that need packages which nothing else in the library needs, and their modules."""
 
     _OLD = {"Channel": "TopicKind", "Part": "MessagePart", "Result": "TaskResult", "Route": "TopicRoute"}
-    """The names of before, and those of now."""
+    """The old names, and those that replace them."""
 
     __getattr__ = old_names(__name__, _OLD, late=_LATE)
 
