@@ -13,7 +13,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-from batprotocol._util.sockets.channel import TICK, BoundChannel
+from batprotocol._util.sockets import TICK, BoundChannel
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.hello import hello_message
 from batprotocol.edc.moments import moment_of, note_moment

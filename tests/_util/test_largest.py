@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 import zmq
 
-from batprotocol._util.sockets import channel
-from batprotocol._util.sockets.channel import BoundChannel
-from batprotocol._util.sockets.endpoints import LARGEST
+from batprotocol._util import sockets as channel
+from batprotocol._util.sockets import LARGEST, BoundChannel
 from batprotocol.edc.embedded.options import library
 from batprotocol.errors import SchedulerError
 

@@ -17,7 +17,7 @@ import zmq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol._util.sockets.channel import RouterLink
+from batprotocol._util.sockets import RouterLink
 
 WITHOUT_ENGINE = True
 

@@ -11,7 +11,7 @@ import pytest
 import zmq
 from support import shared_library
 
-from batprotocol._util.sockets import requester
+from batprotocol._util import sockets as requester
 from batprotocol.cli.terminal import Output
 from batprotocol.edc import Scheduler, run
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent

@@ -22,7 +22,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import zmq
 
-from batprotocol._util.sockets.channel import BoundChannel
+from batprotocol._util.sockets import BoundChannel
 from batprotocol.edc import Scheduler
 from batprotocol.edc.commands.scheduler import load
 from batprotocol.edc.scheduler import attend_to, hello_of

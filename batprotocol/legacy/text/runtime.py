@@ -20,8 +20,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from batprotocol._util.requirements import refusal
-from batprotocol._util.sockets.endpoints import refuse_bad_endpoint
-from batprotocol._util.sockets.requester import PATIENCE
+from batprotocol._util.sockets import PATIENCE, refuse_bad_endpoint
 from batprotocol.errors import DecodeError, EncodeError, PeerGone, PeerSilent, SystemLacks, shown
 from batprotocol.legacy._ends import Batsim, OldComponent
 from batprotocol.legacy.json import events as e
