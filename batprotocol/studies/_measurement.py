@@ -28,9 +28,9 @@ from batprotocol.simulator import (
 )
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
 from batprotocol.studies.keys import KEYS
+from batprotocol.studies.rows import Rows, failures_in, groups_in, jobs_in, users_in, workflows_in
 from batprotocol.studies.runs import DONE, Measure, OwnMetricFile
 from batprotocol.studies.sources import StudyFiles, electricity_of, known_electricity
-from batprotocol.studies.store.rows import Rows, failures_in, groups_in, jobs_in, users_in, workflows_in
 from batprotocol.workloads.requests import AttemptReport
 
 FUNCTION: Final = "batprotocol.studies._measurement:measure_again"

@@ -47,6 +47,7 @@ from batprotocol.simulator import (
 from batprotocol.simulator.recorder import SimulationRecorder
 from batprotocol.studies._inputs import Inputs, Submitted, file_of_events, made_events, until_of
 from batprotocol.studies._measurement import Measurable, measures_of
+from batprotocol.studies.rows import GROUPS, USERS, WORKFLOWS, rounded
 from batprotocol.studies.runs import (
     DONE,
     FAILED,
@@ -61,7 +62,6 @@ from batprotocol.studies.runs import (
     is_full,
 )
 from batprotocol.studies.sources import Shelf, StudyFiles
-from batprotocol.studies.store.rows import GROUPS, USERS, WORKFLOWS, rounded
 from batprotocol.workloads import platform_xml, workload_json
 
 # The conversation of a run, kept until the run ends. If the run fails, it becomes a recording.

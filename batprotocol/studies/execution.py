@@ -21,10 +21,10 @@ from batprotocol.studies import _measurement as measuring
 from batprotocol.studies._description import Description, read_description
 from batprotocol.studies._inputs import checked
 from batprotocol.studies._simulation import FUNCTION
+from batprotocol.studies.rows import Rows
 from batprotocol.studies.runs import DONE, FAILED, Measure, Outcome, Run, RunLimits
 from batprotocol.studies.sources import StudyFiles
-from batprotocol.studies.store import Rows, Store
-from batprotocol.studies.store.store import key_of
+from batprotocol.studies.store import Store, key_of
 
 __all__ = [
     "SLURM_WORKERS",

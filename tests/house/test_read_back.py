@@ -44,9 +44,9 @@ from batprotocol.sites.logs import AttemptState, LeftOut, LoggedJob
 from batprotocol.sites.logs.tables import read_table, write_table
 from batprotocol.sites.logs.workloads import logged_workload, write_logged_workload
 from batprotocol.studies.comparing.schedules import _totals
-from batprotocol.studies.store.rows import as_parquet, jobs_in, rounded
-from batprotocol.studies.store.store import Index
-from batprotocol.studies.store.store import IndexedRun as Indexed
+from batprotocol.studies.rows import as_parquet, jobs_in, rounded
+from batprotocol.studies.store import Index
+from batprotocol.studies.store import IndexedRun as Indexed
 from batprotocol.workloads.electricity.trace import PowerEvent, read_power_event
 from batprotocol.workloads.events import write_event_lines
 from batprotocol.workloads.requests import Allocated, AttemptReport, Gres

@@ -277,7 +277,7 @@ def test_a_slurm_uses_added_hosts(tmp_path: Path) -> None:
         assert f"slurm:{tmp_path}/slurm.conf, 8" in " ".join(lines) or "8" in done.output
     used = set()
     for path in (tmp_path / "r.runs").rglob("jobs.*"):
-        from batprotocol.studies.store.rows import jobs_in
+        from batprotocol.studies.rows import jobs_in
 
         used |= {host for each in jobs_in(str(path.parent)) for host in each.allocated_resources.split()}
     assert {"4", "5", "6", "7"} <= used

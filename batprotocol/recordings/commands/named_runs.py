@@ -77,7 +77,8 @@ class NamedRun:
             InputError: it cannot be read.
             OSError: the same.
         """
-        from batprotocol.studies.recorded import judged, read_recording, recorded_schedule, replay, replayed_schedule
+        from batprotocol.studies.recorded import judged, recorded_schedule, replay, replayed_schedule
+        from batprotocol.studies.slurm_recordings import read_recording
 
         assert self._slurm is not None
         run = read_recording(self._slurm)
@@ -137,7 +138,8 @@ class NamedRun:
             with read_log(self._log) as log:
                 return schedule_of_log(log, name=self.name, hosts=hosts)
         if self._slurm is not None:
-            from batprotocol.studies.recorded import read_recording, recorded_schedule
+            from batprotocol.studies.recorded import recorded_schedule
+            from batprotocol.studies.slurm_recordings import read_recording
 
             return recorded_schedule(read_recording(self._slurm), self.name)
         if self._row is not None:
@@ -183,7 +185,7 @@ def opened(path: str, *, from_its_beginning: bool = True) -> Iterator[Capture]:
 def with_logs(given: str, others: Sequence[str] = ()) -> NamedRun:
     """The run of this name, as for `named`; or a log of a resource manager or a recording of a Slurm."""
     from batprotocol.sites.logs.formats import is_logged
-    from batprotocol.studies.recorded.recordings import is_recorded
+    from batprotocol.studies.slurm_recordings import is_recorded
 
     if is_recorded(given):
         return NamedRun(given, given, slurm=given)

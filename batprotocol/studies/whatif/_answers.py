@@ -20,7 +20,7 @@ from batprotocol.studies.comparing import CONFIDENCE, Cell, StudyTable
 from batprotocol.studies.comparing.intervals import FEWEST_WINDOWS
 from batprotocol.studies.comparing.rows import joined, label
 from batprotocol.studies.comparing.tables import UNKNOWABLE, load_note
-from batprotocol.studies.store import Row
+from batprotocol.studies.rows import Row
 from batprotocol.studies.whatif._batches import FROM_SUBMISSION, RunOfLog, facts_of, metric_of
 from batprotocol.studies.whatif._conclusions import (
     Argument,

@@ -1,6 +1,8 @@
-"""Recordings of a real Slurm, simulated: starts beside starts, and what differs.
+"""Recorded runs of a real Slurm, simulated again, and compared with their replays.
 
-A simulation takes from the recording that which it cannot know: run times, phases of loops, times of commands.
+`slurm_recordings` reads and checks them, with the configuration and the accounts of the recorded Slurm. This module
+simulates the same jobs and events under the policy `slurm`, makes the schedules of both, and counts how many starts are
+equal. A simulation takes from the recording that which it cannot know: run times, phases of loops, times of commands.
 """
 
 from __future__ import annotations
@@ -21,12 +23,16 @@ from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.texts import span
 from batprotocol.studies.comparing.schedules import Schedule
-from batprotocol.studies.recorded.recordings import (
+from batprotocol.studies.slurm_recordings import (
     KILL,
+    SlurmRun,
     accounting_of_run,
     configuration_of_run,
+    is_recorded,
     number_of,
     phases_of,
+    read_recording,
+    read_recordings,
     readable,
     submitted_of,
 )
@@ -35,6 +41,26 @@ from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import expanded_names
 from batprotocol.workloads.requests.usage import rerun_id
 from batprotocol.workloads.workload import WorkloadProfile
+
+__all__ = [
+    "Replay",
+    "ReplayAgreement",
+    "SlurmRun",
+    "Start",
+    "accounting_of_run",
+    "configuration_of_run",
+    "is_recorded",
+    "judged",
+    "phases_of",
+    "read_recording",
+    "read_recordings",
+    "recorded_schedule",
+    "replay",
+    "replayed",
+    "replayed_schedule",
+    "scheduler_of",
+    "starts_of",
+]
 
 _RUN = 1.0
 """The seconds that a run of a loop lasts at most."""
