@@ -54,7 +54,7 @@ else:
     }
     """The names that need packages which nothing else in the library needs, and their modules."""
 
-    _OLD = {"Channel": "TopicKind", "Part": "MessagePart", "Result": "TaskResult", "Route": "TopicRoute"}
+    _OLD = {"Channel": "TopicKind", "Part": "MessagePart", "Result": "Result", "Route": "TopicRoute"}
     """The old names, and those that replace them."""
 
     __getattr__ = old_names(__name__, _OLD, late=_LATE)

@@ -97,7 +97,7 @@ class KnownMachines:
         known = self._on.get((node, name))
         return "stopped" if known is None and self._emptied.get(node) else known
 
-    def answered(self, node: str, task: v.Task, result: v.TaskResult) -> None:
+    def answered(self, node: str, task: v.Task, result: v.Result) -> None:
         """Take the results of the machines of a task."""
         if isinstance(task, v.StartVM):
             self._start(node, result)
@@ -113,14 +113,14 @@ class KnownMachines:
                 if entry.is_success:
                     self._set(node, entry.vm_name, "suspended" if isinstance(task, v.SuspendVM) else "running")
 
-    def _start(self, node: str, result: v.TaskResult) -> None:
+    def _start(self, node: str, result: v.Result) -> None:
         for entry in result.list:
             if entry.is_success:
                 self._set(node, entry.vm_name, "running")
             elif self._known(node, entry.vm_name) is None:
                 self._set(node, entry.vm_name, "failed")
 
-    def _stop(self, node: str, task: v.StopVM, result: v.TaskResult) -> None:
+    def _stop(self, node: str, task: v.StopVM, result: v.Result) -> None:
         patterns = {entry.regex for entry in task.list if entry.regex and not entry.vm_name}
         for entry in result.list:
             if entry.is_success and entry.vm_name in patterns:  # the machines that it matches are unknown
@@ -130,7 +130,7 @@ class KnownMachines:
             elif entry.is_success:
                 self._set(node, entry.vm_name, "stopped")
 
-    def _migrate(self, node: str, task: v.MigrateVM, result: v.TaskResult) -> None:
+    def _migrate(self, node: str, task: v.MigrateVM, result: v.Result) -> None:
         if not result.is_success:
             return
         self._move(task.vm_name, node, task.destination)
@@ -196,7 +196,7 @@ class Pscom:
         for name, processes in _hooked(task):
             self._machines[name] = _Machine(int(processes) if _NUMBER.fullmatch(processes) else None)
 
-    def migrated(self, task: v.MigrateVM, result: v.TaskResult, state: FastState) -> None:
+    def migrated(self, task: v.MigrateVM, result: v.Result, state: FastState) -> None:
         """Take the result of a migration. If it failed, nothing is known about the connections."""
         for name, _ in _hooked(task):
             machine = self._machines.get(name)
@@ -344,7 +344,7 @@ class Tasks:
         if isinstance(task, v.MigrateVM):
             self._pscom.migrating(task, state)
 
-    def answered(self, node: str, result: v.TaskResult, state: FastState) -> None:
+    def answered(self, node: str, result: v.Result, state: FastState) -> None:
         """Take a result."""
         there = self._asked.get(node)
         for index, entry in enumerate(result.list):
@@ -363,14 +363,14 @@ class Tasks:
         if asked.task is not None and result.result != v.UNKNOWN:
             self._compare(asked, asked.task, result, state)
 
-    def _unasked(self, node: str, result: v.TaskResult, state: FastState) -> None:
+    def _unasked(self, node: str, result: v.Result, state: FastState) -> None:
         if result.id and self._answered.get((node, result.id)):
             state.report("result.twice", "id", f"the task {result.id!r} of {node} has its result already")
         else:
             which = f" with the id {result.id!r}" if result.id else ""
             state.report("result.unasked", "", f"{node} has no open task{which} for the result {result.result!r}")
 
-    def _compare(self, asked: _OpenTask, task: v.Task, result: v.TaskResult, state: FastState) -> None:
+    def _compare(self, asked: _OpenTask, task: v.Task, result: v.Result, state: FastState) -> None:
         if result.result != RESULTS[type(task)]:
             state.report("result.title", "result", f"{result.result!r} is not a result of {_name(task)!r}")
             return
@@ -387,11 +387,11 @@ def _name(task: v.Task) -> str:
     return route_of(task).task
 
 
-def _path(result: v.TaskResult, index: int, key: str) -> str:
+def _path(result: v.Result, index: int, key: str) -> str:
     return key if result.result == RESULTS[v.MigrateVM] else f"list[{index}].{key}"
 
 
-def _match(there: list[_OpenTask], result: v.TaskResult) -> _OpenTask | None:
+def _match(there: list[_OpenTask], result: v.Result) -> _OpenTask | None:
     """The task of a result: the first one with the strongest ground."""
     for fits in _GROUNDS:
         asked = next((asked for asked in there if fits(asked, result)), None)
@@ -400,19 +400,19 @@ def _match(there: list[_OpenTask], result: v.TaskResult) -> _OpenTask | None:
     return None
 
 
-def _is_kind(asked: _OpenTask, result: v.TaskResult) -> bool:
+def _is_kind(asked: _OpenTask, result: v.Result) -> bool:
     return asked.task is not None and RESULTS[type(asked.task)] == result.result
 
 
-def _is_unknown(result: v.TaskResult) -> bool:
+def _is_unknown(result: v.Result) -> bool:
     return result.result == v.UNKNOWN and not result.id
 
 
-def _names_agree(asked: _OpenTask, result: v.TaskResult) -> bool:
+def _names_agree(asked: _OpenTask, result: v.Result) -> bool:
     return asked.task is not None and not list(_differences(asked.task, result))
 
 
-_GROUNDS: Final[tuple[Callable[[_OpenTask, v.TaskResult], bool], ...]] = (
+_GROUNDS: Final[tuple[Callable[[_OpenTask, v.Result], bool], ...]] = (
     lambda asked, result: _is_unknown(result) and asked.task is None,
     lambda asked, result: asked.id == result.id and _is_kind(asked, result) and _names_agree(asked, result),
     lambda asked, result: asked.id == result.id and _is_kind(asked, result),
@@ -430,7 +430,7 @@ _GROUNDS: Final[tuple[Callable[[_OpenTask, v.TaskResult], bool], ...]] = (
 # The entries
 
 
-def _differences(task: v.Task, result: v.TaskResult) -> Iterator[int]:
+def _differences(task: v.Task, result: v.Result) -> Iterator[int]:
     """The places at which the names of a result are not those of the task."""
     expected = names_of(task)
     for index in range(max(len(expected), len(result.list))):
@@ -442,7 +442,7 @@ def _is(name: str, expected: frozenset[str] | None) -> bool:
     return expected is None or name in expected
 
 
-def _compare_names(task: v.Task, result: v.TaskResult, state: FastState) -> None:
+def _compare_names(task: v.Task, result: v.Result, state: FastState) -> None:
     different = list(_differences(task, result))
     if not different:
         return

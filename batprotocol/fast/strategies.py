@@ -170,14 +170,12 @@ def _durations() -> SearchStrategy[dict[str, float | str]]:
     return st.dictionaries(tags, st.one_of(seconds, st.just("wall: 0.1 started: 0.0")), max_size=3)
 
 
-def _results() -> SearchStrategy[v.TaskResult]:
+def _results() -> SearchStrategy[v.Result]:
     """Results: `vm migrated` and, in the specification, `vm repinned` have one entry."""
-    alone = st.builds(
-        v.TaskResult, st.sampled_from(("vm migrated", "vm repinned")), st.tuples(parts(v.VMResult)), texts()
-    )
+    alone = st.builds(v.Result, st.sampled_from(("vm migrated", "vm repinned")), st.tuples(parts(v.VMResult)), texts())
     titles = texts().filter(lambda title: title not in ("vm migrated", "vm repinned"))
-    many = st.builds(v.TaskResult, titles, st.lists(parts(v.VMResult), max_size=3), st.one_of(st.none(), texts()))
-    return st.one_of(alone, many, st.builds(v.TaskResult, st.just("quit"), scheduler=texts()))
+    many = st.builds(v.Result, titles, st.lists(parts(v.VMResult), max_size=3), st.one_of(st.none(), texts()))
+    return st.one_of(alone, many, st.builds(v.Result, st.just("quit"), scheduler=texts()))
 
 
 def _words() -> SearchStrategy[str]:
@@ -200,7 +198,7 @@ def _quits() -> SearchStrategy[v.Quit]:
 
 _SPECIAL: Final[dict[type[Any], Callable[[], SearchStrategy[Any]]]] = {
     v.Quit: _quits,
-    v.TaskResult: _results,
+    v.Result: _results,
     v.PscomRequest: lambda: st.builds(v.PscomRequest, st.one_of(st.sampled_from((v.SUSPEND, v.RESUME)), _words())),
     v.PscomResponse: lambda: st.one_of(
         st.builds(v.PscomResponse, st.sampled_from((v.ALLOWED, v.COMPLETED)), _numbers(2**32 - 1)),

@@ -205,7 +205,7 @@ ROUTES: Final[tuple[TopicRoute, ...]] = (
     TopicRoute(v.EvacuateNode, "evacuate node", *_TASK),
     TopicRoute(v.RepinVM, "repin vm", *_TASK),
     TopicRoute(v.Quit, "quit", *_TASK),
-    TopicRoute(v.TaskResult, "", TopicKind.MIGFRA_RESULT, _MIGFRA, _SCHEDULER, 1),
+    TopicRoute(v.Result, "", TopicKind.MIGFRA_RESULT, _MIGFRA, _SCHEDULER, 1),
     TopicRoute(v.Init, "init", TopicKind.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
     TopicRoute(v.Configuration, "configuration", TopicKind.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
     TopicRoute(v.KPI, "KPI", TopicKind.AGENT_STATUS, _AGENT, _SCHEDULER, 2),

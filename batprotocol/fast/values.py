@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import msgspec
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.model.value import OptionalTupleOf, TupleOf, Value, tuples_into
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "PscomResponse",
     "Quit",
     "RepinVM",
+    "Result",
     "ResumeVM",
     "StartVM",
     "StopMonitoring",
@@ -58,7 +60,6 @@ __all__ = [
     "SystemInfo",
     "Task",
     "TaskOptions",
-    "TaskResult",
     "VMConfiguration",
     "VMResult",
     "VMToStop",
@@ -514,7 +515,7 @@ class VMResult(MessagePart, frozen=True):
         return self.status == SUCCESS
 
 
-class TaskResult(FastMessage, frozen=True):
+class Result(FastMessage, frozen=True):
     """The result of a task.
 
     Args:
@@ -764,3 +765,6 @@ class ApplicationKPIs(FastMessage, frozen=True):
 
     source: str
     supported_kpi: Mapping[str, str]
+
+
+__getattr__ = old_names(__name__, {"Part": "MessagePart"})

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import format_hosts, frozen_hosts
@@ -576,3 +577,6 @@ def _records(run: Mapping[str, Any], start: Mapping[str, Any]) -> Iterator[Mappi
             continue
         if abs(times[0] - start["t"]) <= _NEAR:
             yield record
+
+
+__getattr__ = old_names(__name__, {"Verdict": "ReplayAgreement"})

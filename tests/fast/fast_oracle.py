@@ -20,7 +20,7 @@ FOLDER = SHARED / "fast" if (SHARED / "fast").is_dir() else DATA / "fast"
 
 CLASSES: dict[str, Any] = {
     "migfra::Task_container": None,  # which one, its task tells
-    "migfra::Result_container": v.TaskResult,
+    "migfra::Result_container": v.Result,
     "agent::init": v.Init,
     "agent::init_agent": v.InitAgent,
     "agent::stop_monitoring": v.StopMonitoring,
@@ -139,7 +139,7 @@ def value_of(golden: Golden) -> Any:
     if golden.cls == "migfra::Result_container":
         entries = [_result(entry, golden) for entry in fields["results"]]
         one = fields["result"] == "vm migrated"  # fast-lib writes the first one only
-        return v.TaskResult(fields["result"], entries[:1] if one else entries, fields.get("id"))
+        return v.Result(fields["result"], entries[:1] if one else entries, fields.get("id"))
     if golden.cls == "agent::init_agent":
         return v.InitAgent(v.KPIConfiguration(fields["categories"], fields["repeat"]))
     if golden.cls == "agent::stop_monitoring":
@@ -216,7 +216,7 @@ def _result(fields: dict[str, Any], golden: Golden) -> v.VMResult:
 
 def tree_of_verdict(message: Any) -> Any:
     """What fast-lib would tell that it has read, had it read this."""
-    if isinstance(message, v.TaskResult):
+    if isinstance(message, v.Result):
         results = [{"details": "", **_kept(entry)} for entry in message.list]
         return {"id": message.id or "", "result": message.result, "results": results}
     for task, (cls, key) in TASKS.items():

@@ -24,9 +24,9 @@ from batprotocol.fast.values import (
     MmbwmonResponse,
     MmbwmonStop,
     MmbwmonStopAck,
+    Result,
     StopVM,
     SuspendVM,
-    TaskResult,
     VMResult,
 )
 
@@ -38,8 +38,8 @@ def task(id: str, *names: str) -> SuspendVM:
     return SuspendVM([VM(vm_name=name) for name in names or ("vm",)], id=id)
 
 
-def answer(id: str | None, status: str = "success", word: str = "vm suspended") -> TaskResult:
-    return TaskResult(word, [VMResult("vm", status, "why" if status == ERROR else None)], id=id)
+def answer(id: str | None, status: str = "success", word: str = "vm suspended") -> Result:
+    return Result(word, [VMResult("vm", status, "why" if status == ERROR else None)], id=id)
 
 
 def call_of(message: FastMessage, host: str = "a", deadline: float = 10.0) -> Call[Any]:
@@ -128,7 +128,7 @@ def test_a_failure_names_node_task_and_machine() -> None:
     ledger, call = Ledger(), call_of(task("7", "vm1", "vm2", "vm3"))
     ledger.add(call)
     entries = [VMResult("vm1"), VMResult("vm2", ERROR, "no such machine"), VMResult("vm3", ERROR)]
-    result = TaskResult("vm suspended", entries, id="7")
+    result = Result("vm suspended", entries, id="7")
     ledger.take("a", result)
     with pytest.raises(TaskFailed, match=r"^a: suspend vm 7: vm2: no such machine, and 1 more$") as caught:
         call.result()
@@ -147,7 +147,7 @@ def test_a_time_out_tells_what_the_node_has_complained_about() -> None:
     ledger, call = Ledger(), call_of(task("7"))
     ledger.add(call)
     complaint = "Exception: Unknown type of Task while loading."
-    assert ledger.take("a", TaskResult(UNKNOWN, [VMResult(UNKNOWN, ERROR, complaint)])) == (True, None)
+    assert ledger.take("a", Result(UNKNOWN, [VMResult(UNKNOWN, ERROR, complaint)])) == (True, None)
     assert ledger.expire(9.9) == []
     assert ledger.expire(10.0) == [call]
     with pytest.raises(PeerSilent, match=f"^a: suspend vm 7: no answer within 10 seconds; .*: {complaint}$"):
@@ -216,7 +216,7 @@ def test_memory_does_not_grow_with_the_tasks(monkeypatch: pytest.MonkeyPatch) ->
     for number in range(5000):
         ledger.add(call_of(task(str(number))))
         ledger.take("a", answer(str(number)))
-        ledger.take(f"host{number}", TaskResult(UNKNOWN, [VMResult(UNKNOWN, ERROR, "why")]))
+        ledger.take(f"host{number}", Result(UNKNOWN, [VMResult(UNKNOWN, ERROR, "why")]))
     assert len(ledger._answered) == len(ledger._complaints) == 100
     assert len(ledger._deadlines) <= 1001
     assert not ledger._waiting

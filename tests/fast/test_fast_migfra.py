@@ -22,7 +22,7 @@ from batprotocol.fast.runtime.hypervisor import (
     TaskRefusal,
     VirtualMachine,
 )
-from batprotocol.fast.values import FastMessage, TaskResult
+from batprotocol.fast.values import FastMessage, Result
 
 WITHOUT_ENGINE = True
 RECORDINGS = SHARED / "fast" / "recordings" if (SHARED / "fast").is_dir() else DATA / "fast" / "recordings"
@@ -121,9 +121,9 @@ def test_it_answers_byte_for_byte_what_was_recorded(name: str, node: str, hyperv
     assert [without_what_differs(encode(each)) for each in said] == list(map(without_what_differs, results))
 
 
-def results_of(payloads: list[str], **options: Any) -> list[TaskResult]:
+def results_of(payloads: list[str], **options: Any) -> list[Result]:
     found = play([payload.encode() for payload in payloads], **options)
-    assert all(isinstance(each, TaskResult) for each in found)
+    assert all(isinstance(each, Result) for each in found)
     return found  # type: ignore[return-value]  # which was just seen
 
 
@@ -134,7 +134,7 @@ def cluster(*machines: str) -> Hypervisors:
     return hypervisors
 
 
-def told(result: TaskResult) -> list[tuple[str, str]]:
+def told(result: Result) -> list[tuple[str, str]]:
     return [(entry.vm_name, entry.details or entry.status) for entry in result.list]
 
 

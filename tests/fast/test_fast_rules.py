@@ -42,7 +42,7 @@ def stop(time: float, *names: str, id: str | None = None) -> Said:
 def result(
     time: float, title: str, *names: str, id: str | None = None, status: str = "success", node: str = "a"
 ) -> Said:
-    return say(time, v.TaskResult(title, [v.VMResult(name, status) for name in names], id), node)
+    return say(time, v.Result(title, [v.VMResult(name, status) for name in names], id), node)
 
 
 def migrate(time: float, processes: str | None = "2", swap: v.SwapWith | None = None) -> Said:

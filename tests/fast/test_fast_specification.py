@@ -53,7 +53,7 @@ def listed(result: str) -> Example:
         "expected a mapping, found '..'",
         f"result: {result}\nid: u\nlist:\n- vm-name: a\n  status: error\n  details: d\n"
         "- vm-name: b\n  status: success\n",
-        v.TaskResult(result, [v.VMResult("a", "error", "d"), v.VMResult("b")], "u"),
+        v.Result(result, [v.VMResult("a", "error", "d"), v.VMResult("b")], "u"),
     )
 
 
@@ -154,7 +154,7 @@ EXAMPLES = {
         "list[1], line 9, column 3: expected a mapping, found '..'",
         "scheduler: global\nresult: vm started\nid: u\nlist:\n- vm-name: a\n  status: error\n  details: d\n"
         "  process-id: 7\n",
-        v.TaskResult("vm started", [v.VMResult("a", "error", "d", process_id="7")], "u", "global"),
+        v.Result("vm started", [v.VMResult("a", "error", "d", process_id="7")], "u", "global"),
     ),
     "vm stopped": listed("vm stopped"),
     "vm suspended": listed("vm suspended"),
@@ -167,14 +167,14 @@ EXAMPLES = {
         "",
         "result: vm migrated\nid: u\nvm-name: vm1\nstatus: success\ndetails: 2\nprocess-id: 7\ntime-measurement:\n"
         "- overall: 1.5\n",
-        v.TaskResult("vm migrated", [v.VMResult("vm1", "success", "2", {"overall": 1.5}, "7")], "u"),
+        v.Result("vm migrated", [v.VMResult("vm1", "success", "2", {"overall": 1.5}, "7")], "u"),
     ),
     "vm repinned": Example(
         RESULT,
         "result: vm repinned\nid: <uuid>\nvm-name: <vm name>\nstatus: <success | error>\ndetails: <error-string>\n",
         "line 1, column 1: the key 'list' is missing",
         "result: vm repinned\nid: u\nvm-name: vm1\nstatus: error\ndetails: d\n",
-        v.TaskResult("vm repinned", [v.VMResult("vm1", "error", "d")], "u"),
+        v.Result("vm repinned", [v.VMResult("vm1", "error", "d")], "u"),
         "line 1, column 1: the key 'list' is missing",
     ),
     "suspend": Example("fast/pscom/vm1/1/request", "task: suspend\n", "", "task: suspend\n", v.PscomRequest("suspend")),

@@ -113,7 +113,7 @@ def test_doubles_have_16_digits_as_fast_lib_writes_and_all_elsewhere(value: floa
 
 
 def test_what_a_program_does_not_tell_apart_is_one_value() -> None:
-    assert v.TaskResult("quit", id="") == v.TaskResult("quit")
+    assert v.Result("quit", id="") == v.Result("quit")
     assert v.MigrateVM("a", "b", v.MigrateParameter()) == v.MigrateVM("a", "b")
     assert v.VMConfiguration("a", pci_ids=[], pci_addrs=()) == v.VMConfiguration("a")
     assert v.RepinVM("a", [[0], range(1, 3)]).vcpu_map == ((0,), (1, 2))
@@ -223,7 +223,7 @@ def test_a_fault_has_its_line_column_and_path(payload: bytes, path: str, line: i
         (v.RepinVM("a", 3), "vcpu-map", "expected a list, got 3"),  # type: ignore[arg-type]
         (v.SuspendVM([v.VM("\ud800")]), "list[0].vm-name", "expected Unicode"),
         (v.SuspendVM("ab"), "list", "expected a list, got 'ab'"),  # type: ignore[arg-type]
-        (v.TaskResult("vm migrated", []), "list", "expected one entry, as 'vm migrated' is the result for one machine"),
+        (v.Result("vm migrated", []), "list", "expected one entry, as 'vm migrated' is the result for one machine"),
         (v.Init(None), "hostname", "expected a text, got None"),  # type: ignore[arg-type]
         (v.InitAgent(v.KPIConfiguration({"a": 1}, 1)), "KPI.categories['a']", "expected a text, got 1"),  # type: ignore[dict-item]
         (v.InitAgent(v.KPIConfiguration({"a" * 1001: "1"}, 1)), "", "expected a key of at most 1,000 characters"),

@@ -117,7 +117,7 @@ class Ledger:
             if self._answered.get(key):
                 return False, None
             call = self._pop(key)
-            if isinstance(message, v.TaskResult):
+            if isinstance(message, v.Result):
                 if call is not None or key in self._answered:
                     _remember(self._answered, key, True)
                 elif message.id is None and message.result == v.UNKNOWN and message.list:
@@ -214,12 +214,12 @@ def _key_of_task(host: str, task: v.FastMessage) -> tuple[Any, ...]:
         return v.MmbwmonStopAck, host
     if isinstance(task, v.MmbwmonRestart):
         return v.MmbwmonRestartAck, host
-    return v.TaskResult, cast(Any, task).id, host
+    return v.Result, cast(Any, task).id, host
 
 
 def _key_of_answer(host: str, message: v.FastMessage) -> tuple[Any, ...] | None:
-    if isinstance(message, v.TaskResult):
-        return v.TaskResult, message.id, host
+    if isinstance(message, v.Result):
+        return v.Result, message.id, host
     if isinstance(message, v.MmbwmonResponse):
         return v.MmbwmonResponse, host, message.cores
     if isinstance(message, v.MmbwmonStopAck | v.MmbwmonRestartAck):
@@ -228,14 +228,14 @@ def _key_of_answer(host: str, message: v.FastMessage) -> tuple[Any, ...] | None:
 
 
 def _settle(call: Call[Any], answer: v.FastMessage) -> None:
-    fault = _fault(call.task, answer) if isinstance(answer, v.TaskResult) else ""
+    fault = _fault(call.task, answer) if isinstance(answer, v.Result) else ""
     if fault:
         call.set_exception(TaskFailed(fault, call.host, call.task, answer))
     else:
         call.set_result(answer)
 
 
-def _fault(task: v.FastMessage, result: v.TaskResult) -> str:
+def _fault(task: v.FastMessage, result: v.Result) -> str:
     """The error in a result, "" if the task succeeded."""
     bad = [entry for entry in result.list if not entry.is_success]
     word = _words(task)
@@ -287,7 +287,7 @@ class Node:
 
     # The migration framework
 
-    def start(self, *machines: v.VMConfiguration | str, timeout: float | None = None) -> Call[v.TaskResult]:
+    def start(self, *machines: v.VMConfiguration | str, timeout: float | None = None) -> Call[v.Result]:
         """Start these machines: those that the node knows by their names, others by a `VMConfiguration`."""
         entries = [v.VMConfiguration(vm_name=each) if isinstance(each, str) else each for each in machines]
         return self.call(v.StartVM(entries), timeout)
@@ -298,7 +298,7 @@ class Node:
         force: bool | None = None,
         undefine: bool | None = None,
         timeout: float | None = None,
-    ) -> Call[v.TaskResult]:
+    ) -> Call[v.Result]:
         """Stop these machines.
 
         Args:
@@ -310,11 +310,11 @@ class Node:
         named = (v.VMToStop(vm_name=each, force=force, undefine=undefine) for each in machines if isinstance(each, str))
         return self.call(v.StopVM([next(named) if isinstance(each, str) else each for each in machines]), timeout)
 
-    def suspend(self, *names: str, timeout: float | None = None) -> Call[v.TaskResult]:
+    def suspend(self, *names: str, timeout: float | None = None) -> Call[v.Result]:
         """Let these machines have no CPU time."""
         return self.call(v.SuspendVM([v.VM(vm_name=name) for name in names]), timeout)
 
-    def resume(self, *names: str, timeout: float | None = None) -> Call[v.TaskResult]:
+    def resume(self, *names: str, timeout: float | None = None) -> Call[v.Result]:
         """Let these machines go on."""
         return self.call(v.ResumeVM([v.VM(vm_name=name) for name in names]), timeout)
 
@@ -326,7 +326,7 @@ class Node:
         *,
         swap_with: str | v.SwapWith | None = None,
         timeout: float | None = None,
-    ) -> Call[v.TaskResult]:
+    ) -> Call[v.Result]:
         """Bring a machine to another node.
 
         Args:
@@ -343,17 +343,17 @@ class Node:
             parameter = v.MigrateParameter(**{**fields, "swap_with": other})
         return self.call(v.MigrateVM(name, destination, parameter), timeout)
 
-    def repin(self, name: str, vcpu_map: Iterable[Iterable[int]], timeout: float | None = None) -> Call[v.TaskResult]:
+    def repin(self, name: str, vcpu_map: Iterable[Iterable[int]], timeout: float | None = None) -> Call[v.Result]:
         """Let the virtual CPUs of a machine run on these CPUs: an entry for each of them."""
         return self.call(v.RepinVM(name, vcpu_map), timeout)
 
     def evacuate(
         self, *destinations: str, parameter: v.EvacuateParameter | None = None, timeout: float | None = None
-    ) -> Call[v.TaskResult]:
+    ) -> Call[v.Result]:
         """Bring all machines that run here to these nodes."""
         return self.call(v.EvacuateNode(destinations, parameter=parameter), timeout)
 
-    def quit(self, timeout: float | None = None) -> Call[v.TaskResult]:
+    def quit(self, timeout: float | None = None) -> Call[v.Result]:
         """Let the migration framework of this node end."""
         return self.call(v.Quit(), timeout)
 

@@ -36,11 +36,11 @@ from batprotocol.fast.values import (
     MigrateVM,
     Quit,
     RepinVM,
+    Result,
     ResumeVM,
     StartVM,
     StopVM,
     SuspendVM,
-    TaskResult,
     VMConfiguration,
     VMResult,
     VMToStop,
@@ -453,7 +453,7 @@ class MigrationFramework:
                 continue
             if isinstance(task, Quit):
                 self._has_quit = True
-                self._publish(TaskResult(RESULTS[Quit], [VMResult("n/a")], id=task.id))
+                self._publish(Result(RESULTS[Quit], [VMResult("n/a")], id=task.id))
                 await asyncio.gather(*running)
                 return
             if task.concurrent_execution is False:
@@ -478,7 +478,7 @@ class MigrationFramework:
         return task
 
     def _complain(self, details: str, id: str | None = None) -> None:
-        self._publish(TaskResult(UNKNOWN, [VMResult(UNKNOWN, ERROR, details)], id=id))
+        self._publish(Result(UNKNOWN, [VMResult(UNKNOWN, ERROR, details)], id=id))
 
     # A task
 
@@ -500,7 +500,7 @@ class MigrationFramework:
         done = await asyncio.gather(*running)
         results = [each for each in done if each is not None]
         if len(results) == len(done):
-            self._publish(TaskResult(RESULTS[type(task)], results, id=task.id))
+            self._publish(Result(RESULTS[type(task)], results, id=task.id))
 
     async def _do(self, entry: _Entry) -> VMResult | None:
         """Do an entry, and return its result, None if it is not answered."""

@@ -29,7 +29,7 @@ from batprotocol.fast.values import (
     MmbwmonResponse,
     MmbwmonRestartAck,
     MmbwmonStopAck,
-    TaskResult,
+    Result,
 )
 from batprotocol.fast.wire import Dialect
 
@@ -108,31 +108,31 @@ class FastScheduler:
     def on_disconnected(self) -> Handled:
         """The connection to the broker is lost. Messages are kept until it is back, when `on_connected` is called."""
 
-    def on_vm_started(self, host: str, message: TaskResult) -> Handled:
+    def on_vm_started(self, host: str, message: Result) -> Handled:
         """A node has started machines, or failed to. As for all results, `message.is_success` shows the outcome."""
 
-    def on_vm_stopped(self, host: str, message: TaskResult) -> Handled:
+    def on_vm_stopped(self, host: str, message: Result) -> Handled:
         """A node has stopped machines."""
 
-    def on_vm_suspended(self, host: str, message: TaskResult) -> Handled:
+    def on_vm_suspended(self, host: str, message: Result) -> Handled:
         """A node has suspended machines."""
 
-    def on_vm_resumed(self, host: str, message: TaskResult) -> Handled:
+    def on_vm_resumed(self, host: str, message: Result) -> Handled:
         """A node has resumed machines."""
 
-    def on_vm_migrated(self, host: str, message: TaskResult) -> Handled:
+    def on_vm_migrated(self, host: str, message: Result) -> Handled:
         """A machine was migrated from a node."""
 
-    def on_vm_repinned(self, host: str, message: TaskResult) -> Handled:
+    def on_vm_repinned(self, host: str, message: Result) -> Handled:
         """The virtual CPUs of a machine run on other CPUs."""
 
-    def on_node_evacuated(self, host: str, message: TaskResult) -> Handled:
+    def on_node_evacuated(self, host: str, message: Result) -> Handled:
         """The machines of a node were migrated from it."""
 
-    def on_quit(self, host: str, message: TaskResult) -> Handled:
+    def on_quit(self, host: str, message: Result) -> Handled:
         """The migration framework of a node ends."""
 
-    def on_unknown(self, host: str, message: TaskResult) -> Handled:
+    def on_unknown(self, host: str, message: Result) -> Handled:
         """A migration framework could not read a task, or sends another result that is unknown."""
 
     def on_init(self, host: str, message: Init) -> Handled:
@@ -207,7 +207,7 @@ def method_for(message: FastMessage) -> str:
     >>> method_for(Result("vm started"))
     'on_vm_started'
     """
-    if isinstance(message, TaskResult):
+    if isinstance(message, Result):
         return RESULT_METHODS.get(message.result, "on_unknown")
     return METHODS[type(message)]
 

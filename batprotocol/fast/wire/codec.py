@@ -152,7 +152,7 @@ def _decode(which: _Which, payload: bytes, dialect: Reading) -> Any:
     node = compose(payload)
     try:
         cls = which if isinstance(which, type) else which(node)
-        if cls is v.TaskResult:
+        if cls is v.Result:
             return _read_result(node, dialect)
         return cls() if cls in _EMPTY else read_value(cls, node, dialect)
     except NodeRefused as refused:
@@ -210,7 +210,7 @@ _EMPTY: Final = (v.MmbwmonStopAck, v.MmbwmonRestartAck)
 # Results, whose shape depends on their content
 
 
-def _read_result(node: Node, dialect: Reading) -> v.TaskResult:
+def _read_result(node: Node, dialect: Reading) -> v.Result:
     entries = node.entries if isinstance(node, MappingNode) else {}
     title = entries.get("result")
     text = title.text if isinstance(title, ScalarNode) else ""
@@ -218,9 +218,9 @@ def _read_result(node: Node, dialect: Reading) -> v.TaskResult:
     if isinstance(node, MappingNode) and flat:
         alone = MappingNode(node.line, node.column)
         alone.entries = {**entries, "list": SequenceNode(node.line, node.column)}
-        result: v.TaskResult = read_value(v.TaskResult, alone, dialect)
+        result: v.Result = read_value(v.Result, alone, dialect)
         return replace(result, list=(read_value(v.VMResult, node, dialect),))
-    found: v.TaskResult = read_value(v.TaskResult, node, dialect)
+    found: v.Result = read_value(v.Result, node, dialect)
     return found
 
 
@@ -232,7 +232,7 @@ def _tree(message: Any, dialect: Dialect) -> dict[str, Tree]:
     if not isinstance(message, v.FastMessage | v.MessagePart):
         raise EncodeError(f"expected a message, got {shown(message)}")
     tree = write_value(message, type(message), dialect)
-    if isinstance(message, v.TaskResult) and message.result in _FLAT[dialect]:
+    if isinstance(message, v.Result) and message.result in _FLAT[dialect]:
         entries = tree["list"]
         if not isinstance(entries, list) or len(entries) != 1:
             raise EncodeError(f"expected one entry, as {message.result!r} is the result for one machine", "list")
@@ -255,8 +255,8 @@ def _speaks_words(cls: type[Any], dialect: Reading) -> bool:
 _BY_TASK: Final = {route.task: route.message for route in ROUTES if route.task}
 
 _BY_KEYS: Final[tuple[tuple[tuple[str, ...], type[v.FastMessage]], ...]] = (
-    (("result", "list"), v.TaskResult),
-    (("result", "vm-name"), v.TaskResult),
+    (("result", "list"), v.Result),
+    (("result", "vm-name"), v.Result),
     (("cores", "result"), v.MmbwmonResponse),
     (("cores",), v.MmbwmonRequest),
     (("job-description",), v.StopMonitoring),

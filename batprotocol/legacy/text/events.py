@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from procset import ProcSet
 
 __all__ = [
+    "Energy",
     "EnergyRequest",
-    "EnergyUsed",
     "Event",
     "JobAllocation",
     "JobCompletion",
@@ -180,7 +180,7 @@ class EnergyRequest(Event, frozen=True):
     """Scheduler, stamp E: how much energy was used?"""
 
 
-class EnergyUsed(Event, frozen=True):
+class Energy(Event, frozen=True):
     """Batsim, stamp e: the energy that was used since the beginning.
 
     Args:
@@ -266,4 +266,4 @@ class Message(Value, frozen=True):
             tuples_into(self, "events")
 
 
-__getattr__ = old_names(__name__, {"Allocation": "JobMachines", "Energy": "EnergyUsed"})
+__getattr__ = old_names(__name__, {"Allocation": "JobMachines"})

@@ -160,7 +160,7 @@ def _to_json(event: t.Event, is_batsim: bool) -> Iterator[e.Event]:
             yield e.CallMeLater(time, event.time)
         case t.EnergyRequest():
             yield e.QueryRequest(time, {"consumed_energy": {}})
-        case t.EnergyUsed():
+        case t.Energy():
             yield e.QueryReply(time, {"energy_consumed": event.consumed_energy})
         case t.SimulationBegins():
             yield e.SimulationBegins(time)
@@ -219,7 +219,7 @@ def _from_json(event: e.Event, version: int) -> Iterator[t.Event]:
         case e.QueryRequest():
             yield t.EnergyRequest(time)
         case e.QueryReply() if event.consumed_energy is not None:
-            yield t.EnergyUsed(time, event.consumed_energy)
+            yield t.Energy(time, event.consumed_energy)
         case e.SimulationBegins():
             yield t.SimulationBegins(time)
         case e.SimulationEnds():

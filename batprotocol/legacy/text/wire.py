@@ -242,7 +242,7 @@ STAMPS: Final[tuple[Stamp, ...]] = (
     Stamp("R", e.JobRejection, 1, S2B, _read_job, _write_job, "WLOAD!JOB_ID"),
     Stamp("n", e.NopMeLater, 1, S2B, _read_time, lambda event: written(event.time), "TIME"),
     Stamp("E", e.EnergyRequest, 1, S2B),
-    Stamp("e", e.EnergyUsed, 1, B2S, _read_time, lambda event: written(event.consumed_energy), "CONSUMED_ENERGY"),
+    Stamp("e", e.Energy, 1, B2S, _read_time, lambda event: written(event.consumed_energy), "CONSUMED_ENERGY"),
     Stamp("A", e.SimulationBegins, 3, B2S),
     Stamp("Z", e.SimulationEnds, 3, B2S),
     Stamp("F", e.MachinesFailed, 3, B2S, _read_machines, _write_machines, "MID1,MID2,MIDn", False),
