@@ -78,7 +78,7 @@ class Browser:
     def close(self) -> None:
         try:
             os.write(self._out, b'{"id": 0, "method": "Browser.close"}\0')
-            self._process.wait(20)
+            self._process.wait(60)
         except (OSError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait()

@@ -14,7 +14,7 @@ from typing import IO
 from replay import PATIENCE
 from support import ROOT, runs
 
-SOON = float(os.environ.get("BATPROTOCOL_TEST_SOON", "20"))
+SOON = float(os.environ.get("BATPROTOCOL_TEST_SOON", "60"))
 """Seconds after which a signal must have ended a wait, or an exception the process. On a quiet machine, 1 will do."""
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]), "PYTHONUTF8": "1"}

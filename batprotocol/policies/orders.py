@@ -334,6 +334,7 @@ class ExpansionFactor(Aging):
 
 _DAY = 86400.0
 _MOST_HALVINGS = 500.0
+_ROUNDING = 1e-12
 
 
 class Multifactor(Order):
@@ -349,6 +350,9 @@ class Multifactor(Order):
         oldest: the waiting time in seconds from which on the priority does not grow any more, > 0.
         half_life: usage that is this many seconds old counts half, > 0. A job counts when it has ended.
         shares: the share of each user, in any unit; 1 for each user who is not in it.
+
+    Attributes:
+        fallen: the most that the level of a user can have fallen since the simulation began.
 
     It leaves out most of Slurm's plugin: accounts and Fair Tree, factors of partitions, qualities of service,
     associations and resources, `nice`, the usage of running jobs, and the moments of Slurm's calculations. Ages count
@@ -392,14 +396,56 @@ class Multifactor(Order):
         self._used: dict[str | int | None, float] = {}  # host seconds, with their weights at `_since`
         self._total = 0.0
         self._meant = 0.0  # the sum of the shares of all known users
+        self._levels: dict[str | int | None, float] = {}
+        self.fallen = 0.0
 
     def key(self, job: WaitingJob, state: State) -> Any:
-        waited = state.now - job.submitted
+        return self.key_of(job.user, job.submitted, job.size, state)
+
+    def key_of(self, user: str | int | None, submitted: float, size: int, state: State) -> float:
+        """The key of a job of this user, time of submission in seconds, and number of hosts."""
+        waited = state.now - submitted
         return -(
             self.age * min(waited / self.oldest, 1.0)
-            + self.size * job.size / max(state.size, 1)
-            + self.share * self._fairness(job.user)
+            + self.size * size / max(state.size, 1)
+            + self.share * self._fairness(user)
         )
+
+    # The key of a job is, but for rounding, the sum of what lasts while the job waits, of the level of its user, and of
+    # a number that falls with time and is the same for all jobs. So jobs of a user keep their order until their ages
+    # do not count any more, and only the end of a job changes levels.
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether the following methods describe the keys: not where a subclass may compute others."""
+        return type(self) is Multifactor
+
+    def lasting(self, submitted: float, size: int, is_old: bool, state: State) -> float:
+        """The part of a key that lasts while a job waits, and does not get old.
+
+        Args:
+            submitted: the time of its submission, in seconds.
+            size: the number of its hosts.
+            is_old: whether its priority does not grow any more.
+            state: the machine.
+        """
+        part = self.size * size / max(state.size, 1)
+        return -part if is_old or not self.age else self.age * (submitted / self.oldest) - part
+
+    def level(self, user: str | int | None) -> float:
+        """The part of keys that all jobs of a user share. It changes when a job ends."""
+        known = self._levels.get(user)
+        if known is None:
+            known = self._levels[user] = -self.share * self._fairness(user)
+        return known
+
+    def passed(self, state: State) -> float:
+        """The part by which all keys have fallen with time."""
+        return self.age * (state.now / self.oldest)
+
+    def is_old(self, submitted: float, state: State) -> bool:
+        """Whether the priority of a job that was submitted then does not grow any more."""
+        return self.age > 0 and (state.now - submitted) / self.oldest >= 1.0
 
     def bound(self, alike: Alike, submitted: float, state: State) -> Any:
         size = alike.largest if self.size > 0 else alike.smallest
@@ -407,6 +453,7 @@ class Multifactor(Order):
         return -(self.age * min(waited / self.oldest, 1.0) + self.size * size / max(state.size, 1) + self.share)
 
     def ended(self, job: RunningJob, state: State) -> None:
+        total, meant = self._total, self._meant
         # New usage counts more, instead of a decay of all old usage.
         halvings = (state.now - self._since) / self.half_life
         if halvings > _MOST_HALVINGS:
@@ -414,12 +461,23 @@ class Multifactor(Order):
             self._used = {user: used * scale for user, used in self._used.items()}
             self._total *= scale
             self._since, halvings = state.now, 0.0
+            total = 0.0  # small usage may be rounded to 0
         worth = (state.now - job.started) * job.size * 2.0**halvings
         user = job.waited.user
         if user not in self._used:
             self._meant += self._share_of(user)
         self._used[user] = self._used.get(user, 0.0) + worth
         self._total += worth
+        self._levels.clear()
+        self.fallen += self.share * self._most_gained(total, meant)
+
+    def _most_gained(self, total: float, meant: float) -> float:
+        """The most that the fair share of a user has grown since the total usage and the sum of shares were these."""
+        # U / S of other users has changed by this factor. The slope of 2^-x is at most 1 / (e x).
+        factor = total / self._total * (self._meant / meant) if total and meant else 0.0
+        if not factor < 1.0:
+            return 0.0
+        return min(1.0, _ROUNDING + (1.0 - factor) / (2.718 * factor)) if factor else 1.0
 
     def _share_of(self, user: str | int | None) -> float:
         return 1.0 if user is None else self.shares.get(user, 1.0)

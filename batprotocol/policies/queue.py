@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heapify, heappop, heappush
+from typing import Any, Final, Generic, TypeVar
 
 from sortedcontainers import SortedList
 
 from batprotocol.policies.jobs import State, WaitingJob
-from batprotocol.policies.orders import Alike, Order
+from batprotocol.policies.orders import Alike, Multifactor, Order
 
 __all__ = ["Gap", "Queue", "Ranking"]
 
@@ -22,6 +23,9 @@ _MOST_EXACT: Final = 512
 """Up to this number of shapes, jobs that lie together have equal shapes. Beyond, their shapes are only alike."""
 _SLACK: Final = 1e-9
 """The tolerance of a bound: as formulas are rounded, a key can lie a little before it."""
+
+_LAST: Final = 2**63
+"""A number that no job has."""
 
 RankedJob = tuple[Any, int, WaitingJob]
 """The key, the number, by which no two are equal, and the job."""
@@ -46,7 +50,7 @@ class Gap:
                 return True
         return False
 
-    def cells(self, cells: Iterable[_Cell]) -> list[_Cell]:
+    def cells(self, cells: Iterable[_SomeCell]) -> list[_SomeCell]:
         """The cells with jobs that could fit."""
         if len(self.steps) == 2:  # all that EASY has; it looks at very many
             (hosts, time), (fewer, longer) = self.steps
@@ -82,15 +86,29 @@ class _Cell:
     def remove(self, entry: RankedJob) -> None:
         del self.entries[bisect_left(self.entries, entry)]
 
+    def __iter__(self) -> Iterator[RankedJob]:
+        return iter(self.entries)
 
-class _Cells:
-    """All jobs, by shape."""
+    def __bool__(self) -> bool:
+        return bool(self.entries)
 
-    def __init__(self) -> None:
-        self._cells: dict[tuple[float, float], _Cell] = {}
+
+_SomeCell = TypeVar("_SomeCell", _Cell, "_DividedCell")
+
+
+class _Cells(Generic[_SomeCell]):
+    """All jobs, by shape.
+
+    Args:
+        make: makes a cell.
+    """
+
+    def __init__(self, make: Callable[[], _SomeCell]) -> None:
+        self._make: Callable[[], _SomeCell] = make
+        self._cells: dict[tuple[float, float], _SomeCell] = {}
         self._is_exact = True
 
-    def __iter__(self) -> Iterator[_Cell]:
+    def __iter__(self) -> Iterator[_SomeCell]:
         return iter(self._cells.values())
 
     def add(self, entry: RankedJob) -> None:
@@ -101,14 +119,14 @@ class _Cells:
                 self._blur()
                 self.add(entry)
                 return
-            cell = self._cells[shape] = _Cell()
+            cell = self._cells[shape] = self._make()
         cell.add(entry)
 
     def remove(self, entry: RankedJob) -> None:
         shape = self._shape(entry[2])
         cell = self._cells[shape]
         cell.remove(entry)
-        if not cell.entries:
+        if not cell:
             del self._cells[shape]
 
     def _shape(self, job: WaitingJob) -> tuple[float, float]:
@@ -117,7 +135,7 @@ class _Cells:
         return _class(job.size), _class(job.expected)
 
     def _blur(self) -> None:
-        entries = [entry for cell in self for entry in cell.entries]
+        entries = [entry for cell in self for entry in cell]
         self._cells.clear()
         self._is_exact = False
         for entry in entries:
@@ -131,6 +149,159 @@ def _class(number: float) -> float:
     return math.frexp(number)[1]
 
 
+# The multifactor order: jobs of one user keep their order, and the levels of users fall by little at a time.
+
+
+_DIVIDED_SLACK: Final = 1e-12
+"""The tolerance of the sum of the parts of a key, relative to the largest of them."""
+
+DividedEntry = tuple[float, float, int, int, WaitingJob]
+"""The lasting part of the key; the submission and the size, from which the key follows; the number, and the job."""
+
+
+UserGroup = tuple["str | int | None", bool]
+"""A user, and whether the priorities of the jobs do not grow any more."""
+
+
+class _DividedCell:
+    """Jobs that are alike, by user.
+
+    Attributes:
+        floor: no lasting part and level of a job has a smaller sum. When levels may have fallen, so has the floor.
+    """
+
+    __slots__ = ("_jobs", "briefest", "floor", "groups", "smallest")
+
+    def __init__(self, jobs: _DividedJobs) -> None:
+        self._jobs = jobs
+        self.floor = math.inf
+        self.briefest = math.inf
+        self.smallest = 2**63
+        self.groups: dict[UserGroup, list[DividedEntry]] = {}
+
+    def add(self, entry: RankedJob) -> None:
+        job = entry[2]
+        self.smallest, self.briefest = min(self.smallest, job.size), min(self.briefest, job.expected)
+        group, divided = self._jobs.entries[job.number]
+        insort(self.groups.setdefault(group, []), divided)
+        self.floor = min(self.floor, divided[0] + self._jobs.level(group) + self._jobs.order.fallen)
+
+    def remove(self, entry: RankedJob) -> None:
+        group, divided = self._jobs.entries[entry[1]]
+        entries = self.groups[group]
+        del entries[bisect_left(entries, divided)]
+        if not entries:
+            del self.groups[group]
+
+    def __iter__(self) -> Iterator[RankedJob]:
+        return ((job.submitted, number, job) for each in self.groups.values() for *_, number, job in each)
+
+    def __bool__(self) -> bool:
+        return bool(self.groups)
+
+
+class _DividedJobs:
+    """All jobs in a multifactor order."""
+
+    def __init__(self, order: Multifactor, state: State) -> None:
+        self.order = order
+        self._state = state
+        self._size = state.size
+        self._largest = 0.0
+        self.entries: dict[int, tuple[UserGroup, DividedEntry]] = {}  # by the number of the job
+        self._ages: list[tuple[float, int, WaitingJob]] = []  # a heap of those that get old
+        self._cells: _Cells[_DividedCell] = _Cells(lambda: _DividedCell(self))
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the parts of keys are numbers that can be added."""
+        return math.isfinite(self._slack()) and self._state.size == self._size
+
+    def add(self, entry: RankedJob) -> None:
+        """Add a job that waits."""
+        job = entry[2]
+        self._largest = max(self._largest, abs(self.order.lasting(job.submitted, job.size, True, self._state)))
+        is_old = self.order.is_old(job.submitted, self._state)
+        self._put(job, job.user, is_old)
+        if not is_old:
+            heappush(self._ages, (job.submitted, job.number, job))
+        self._cells.add(entry)
+
+    def _put(self, job: WaitingJob, user: str | int | None, is_old: bool) -> None:
+        lasting = self.order.lasting(job.submitted, job.size, is_old, self._state)
+        submitted = 0.0 if is_old or not self.order.age else job.submitted
+        self.entries[job.number] = (user, is_old), (lasting, submitted, job.size, job.number, job)
+
+    def remove(self, entry: RankedJob) -> None:
+        """Remove a job that does not wait any more."""
+        self._cells.remove(entry)
+        del self.entries[entry[1]]
+
+    def level(self, group: UserGroup) -> float:
+        """The level of a group, to which that of time is added where it does not count any more."""
+        level = self.order.level(group[0])
+        return level - self.order.age + self.order.passed(self._state) if group[1] else level
+
+    def _slack(self) -> float:
+        order = self.order
+        return _DIVIDED_SLACK * (order.passed(self._state) + order.age + order.share + self._largest)
+
+    def _grow_old(self) -> None:
+        """Move the jobs whose priorities do not grow any more."""
+        ages, state, order = self._ages, self._state, self.order
+        while ages and (ages[0][1] not in self.entries or order.is_old(ages[0][0], state)):
+            submitted, number, job = heappop(ages)
+            if number in self.entries:
+                self._cells.remove((submitted, number, job))
+                self._put(job, self.entries[number][0][0], True)
+                self._cells.add((submitted, number, job))
+
+    def best(self, gap: Gap | None) -> RankedJob | None:
+        """The first job that fits into a gap. The cells whose jobs can be first are searched first."""
+        self._grow_old()
+        order, fallen = self.order, self.order.fallen
+        # The key of a job is the sum of its parts minus `passed`, and `fallen` has been added to each `floor`.
+        to_sum, slack = order.passed(self._state), self._slack()
+        cells = self._cells if gap is None else gap.cells(self._cells)
+        heap = [(cell.floor, place, cell) for place, cell in enumerate(cells)]
+        heapify(heap)
+        best: RankedJob | None = None
+        most = math.inf  # the sum of the parts that is too large
+        while heap and heap[0][0] - fallen <= most:
+            cell = heappop(heap)[2]
+            floor = math.inf
+            for group, entries in cell.groups.items():
+                level = self.level(group)
+                least = entries[0][0] + level
+                floor = min(floor, least)
+                if least <= most:
+                    found = self._best_of(group[0], entries, most - level, gap)
+                    if found is not None and (best is None or found < best):
+                        best = found
+                        most = best[0] + to_sum + slack
+            cell.floor = floor + fallen
+        return best
+
+    def _best_of(
+        self, user: str | int | None, entries: list[DividedEntry], most: float, gap: Gap | None
+    ) -> RankedJob | None:
+        """The first job of a group that fits into a gap, if its lasting part is at most that."""
+        best: RankedJob | None = None
+        place, count = 0, len(entries)
+        while place < count and entries[place][0] <= most:
+            lasting, submitted, size, number, job = entries[place]
+            place += 1
+            if gap is None or gap.takes(size, job.expected):
+                found = (self.order.key_of(user, job.submitted, size, self._state), number, job)
+                if best is None:
+                    most = min(most, lasting + self._slack())
+                if best is None or found < best:
+                    best = found
+                if place < count and entries[place][:3] == (lasting, submitted, size):  # equal keys, and later
+                    place = bisect_left(entries, (lasting, submitted, size, _LAST), place)
+        return best
+
+
 class Ranking:
     """The waiting jobs in one queue order."""
 
@@ -139,7 +310,9 @@ class Ranking:
         self._state = state
         self._jobs: dict[int, RankedJob] = {}
         self._sorted: SortedList[RankedJob] | None = None if order.changes else SortedList()
-        self._cells: _Cells | None = None  # made when they are needed
+        # Made when they are needed:
+        self._cells: _Cells[_Cell] | None = None
+        self._divided: _DividedJobs | None = None
 
     def __len__(self) -> int:
         return len(self._jobs)
@@ -153,6 +326,8 @@ class Ranking:
             self._sorted.add(entry)
         if self._cells is not None:
             self._cells.add(entry)
+        if self._divided is not None:
+            self._divided.add(entry)
 
     def remove(self, job: WaitingJob) -> None:
         """Remove a job that does not wait any more."""
@@ -161,11 +336,20 @@ class Ranking:
             self._sorted.remove(entry)
         if self._cells is not None:
             self._cells.remove(entry)
+        if self._divided is not None:
+            self._divided.remove(entry)
 
     def prepare(self) -> None:
         """Prepare for searches of jobs that fit: from now on, jobs that are alike lie together."""
+        if isinstance(self.order, Multifactor) and self.order.is_divided:
+            if self._divided is None:
+                self._divided = _DividedJobs(self.order, self._state)
+                for entry in self._jobs.values():
+                    self._divided.add(entry)
+            if self._divided.is_usable:
+                return
         if self._cells is None:
-            self._cells = _Cells()
+            self._cells = _Cells(_Cell)
             for entry in self._jobs.values():
                 self._cells.add(entry)
 
@@ -193,7 +377,10 @@ class Ranking:
 
     def _best(self, gap: Gap | None) -> WaitingJob | None:
         self.prepare()
-        assert self._cells is not None
+        if self._cells is None:
+            assert self._divided is not None
+            found = self._divided.best(gap)
+            return None if found is None else found[2]
         cells = list(self._cells) if gap is None else gap.cells(self._cells)
         best = self._best_changing(cells, gap) if self._sorted is None else _best_lasting(cells, gap)
         return None if best is None else best[2]

@@ -28,7 +28,7 @@ def _findable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def engine() -> Iterator[Processes]:
-    found = Processes(FUNCTION, 2, seconds=3.0, memory=1_500_000_000)
+    found = Processes(FUNCTION, 2, seconds=PATIENCE, memory=1_500_000_000)
     yield found
     found.close()
 
@@ -46,17 +46,25 @@ def all_of(engine: Processes, count: int) -> dict[int, Ended]:
 def test_calls_end_in_all_ways(engine: Processes) -> None:
     engine.share("a", {"large": [1, 2]})
     engine.share("b", "small")
-    for number, what in enumerate(["word", "raise", "die", "leave", "sleep", "eat", "more"]):
+    for number, what in enumerate(["word", "raise", "die", "leave", "eat", "more"]):
         engine.submit(number, what, ["a"] if what == "word" else ["a", "b"] if what == "more" else [])
-    ended = all_of(engine, 7)
+    ended = all_of(engine, 6)
     assert ended[0].value == ("WORD", {"a": {"large": [1, 2]}})
-    assert ended[6].value[0] == "MORE"
-    assert ended[6].value[1].items() >= {"a": {"large": [1, 2]}, "b": "small"}.items()
+    assert ended[5].value[0] == "MORE"
+    assert ended[5].value[1].items() >= {"a": {"large": [1, 2]}, "b": "small"}.items()
     assert (ended[1].lost, "KeyError: 'what is wrong'" in ended[1].printed) == ("its process has failed", True)
     assert (ended[2].lost, ended[2].printed) == ("its process was ended by SIGKILL", "the last word\n")
     assert (ended[3].lost, ended[3].printed) == ("its process ended with status 7", "on the way out")
-    assert ended[4].lost == "it took more than 3 s"
-    assert "MemoryError" in ended[5].printed
+    assert "MemoryError" in ended[4].printed
+
+
+def test_a_call_that_takes_too_long_is_ended() -> None:
+    engine = Processes(FUNCTION, 1, seconds=0.5, memory=1_500_000_000)
+    try:
+        engine.submit(0, "sleep")
+        assert all_of(engine, 1)[0].lost == "it took more than 0.5 s"
+    finally:
+        engine.close()
 
 
 def test_a_process_serves_again_and_again(engine: Processes) -> None:

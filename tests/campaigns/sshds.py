@@ -37,7 +37,7 @@ def running_sshd(folder: Path) -> Iterator[Path]:
         os.makedirs("/run/sshd", exist_ok=True)
     server = subprocess.Popen([sshd, "-D", "-f", folder / "sshd_config"], stderr=subprocess.DEVNULL)
     try:
-        last = time.monotonic() + 30
+        last = time.monotonic() + 60
         while subprocess.run([ssh, "-F", config, "site", "true"], capture_output=True, check=False).returncode:
             assert time.monotonic() < last, "sshd does not answer"
             time.sleep(0.1)

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import patience
 import pytest
 from clusters import PaperCluster
@@ -23,6 +24,9 @@ from batprotocol.campaigns.managers import (
     psij,
     slurm,
 )
+from batprotocol.campaigns.managers.oar import OarDescription
+from batprotocol.campaigns.managers.psij import PsijDescription
+from batprotocol.campaigns.managers.slurm import SlurmDescription
 from batprotocol.campaigns.managers.types import MANAGERS, TYPES, size_of, type_in
 from batprotocol.campaigns.model import Campaign, ClusterProperties, GridSettings, Observation
 from batprotocol.campaigns.store import ClusterEntry, GridStore
@@ -321,3 +325,38 @@ def test_a_cluster_that_cannot_be_opened_is_opened_later(monkeypatch: pytest.Mon
     run_campaigns(grid(), GridSettings(finalize=False), cycle_seconds=0.0, cycles=50, until_idle=True)
     assert tries == [("a", "", "", None)] * 2
     assert found.closed == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "needed", "defaults"),
+    [
+        (
+            OarDescription,
+            {"url": "https://oar.example.org/oarapi"},
+            {
+                "auth": "none",
+                "header": "X-REMOTE-IDENT",
+                "resource_unit": "resource_id",
+                "timeout": 30.0,
+                "period": 60.0,
+            },
+        ),
+        (PsijDescription, {"executor": "pbs", "folder": "/f", "slots": 3}, {"cores": 1, "timeout": 60.0}),
+        (
+            SlurmDescription,
+            {"folder": "/f"},
+            {"nice": 0, "cores": 1, "whole_nodes": False, "resources": None, "timeout": 30.0},
+        ),
+    ],
+)
+def test_descriptions_take_keywords_and_have_these_defaults(
+    kind: Any, needed: dict[str, Any], defaults: dict[str, Any]
+) -> None:
+    """OAR's period is that of CiGri; what is not listed is empty, or no file."""
+    found = msgspec.structs.asdict(kind(**needed))
+    assert {name: value for name, value in found.items() if name in defaults} == defaults
+    assert {name for name, value in found.items() if value not in ("", None)} <= {**needed, **defaults}.keys()
+    with pytest.raises(TypeError):
+        kind(*needed.values())
+    with pytest.raises(AttributeError):
+        kind(**needed).timeout = 1.0

@@ -304,7 +304,7 @@ def test_an_interrupt_leaves_everything_resumable(
     while "2 jobs run" not in loop.stdout.readline():
         assert loop.poll() is None
     loop.send_signal(number)
-    _, errors = loop.communicate(timeout=30)
+    _, errors = loop.communicate(timeout=60)
     assert loop.returncode == status
     assert errors == "batproto: grid: stopped; the jobs on clusters go on, and the next run continues\n"
     (tmp_path / "go").touch()

@@ -180,7 +180,7 @@ def test_who_waits_at_an_endpoint_is_told_that_it_is_over(tmp_path: Path) -> Non
         done = replayed(POWER, "--edc", endpoint)
         assert done.returncode == 1
         assert "different in message 1 " in done.stdout
-        assert waiting.wait(30) == 0
+        assert waiting.wait(60) == 0
 
 
 @pytest.mark.slow
@@ -219,7 +219,7 @@ def test_ctrl_c_ends_a_wait() -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "here\n"
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
+        assert process.wait(60) == 130
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ import logging
 import queue
 import signal
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -368,15 +367,20 @@ def test_a_broker_that_comes_back_is_told(own_mosquitto: Mosquitto) -> None:
 
 
 class Careless(FastScheduler):
-    """Lets somebody say what is no task."""
+    """Lets somebody say what is no task, and waits for what is said next."""
 
     def __init__(self, address: str) -> None:
         self.address = address
+        self.heard = asyncio.Event()
+
+    def on_init(self, host: str, message: v.Init) -> None:
+        self.heard.set()
 
     async def main(self) -> None:
         with BrokerConnection(self.address, {}, lambda received: None) as connection:
             connection.publish("fast/migfra/n/task", b"{task: fly vm}", 1)
-        await asyncio.sleep(0.3)
+            connection.publish("fast/agent/n/status", b"{task: init, hostname: n}", 2)
+            await asyncio.wait_for(self.heard.wait(), PATIENCE)
 
 
 def test_rules_watch_what_is_said(mosquitto: Mosquitto, caplog: pytest.LogCaptureFixture) -> None:
@@ -422,10 +426,8 @@ def test_signals_end_it(mosquitto: Mosquitto, kind: str, number: signal.Signals,
     code = PROGRAM.format(kind=kind, address=mosquitto.address)
     with started([sys.executable, "-c", code]) as process:
         assert line_of(process.stdout) == "connected"
-        began = time.monotonic()
         process.send_signal(number)
         out, err = process.communicate(timeout=PATIENCE)
-        assert time.monotonic() - began < 5
     assert out == "ended\n"
     assert process.returncode == status
     assert "KeyboardInterrupt" in err if number == signal.SIGINT else err == ""

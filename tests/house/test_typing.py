@@ -102,7 +102,10 @@ def mypy(folder: Path, *files: Path) -> list[str]:
     done = subprocess.run(
         [*command, "--cache-dir", str(folder / "cache"), "--no-error-summary", *map(str, files)],
         cwd=folder,
-        env={**os.environ, "MYPYPATH": os.pathsep.join(map(str, (ROOT, ROOT / "batprotocol" / "stubs", folder)))},
+        env={
+            **os.environ,
+            "MYPYPATH": os.pathsep.join(map(str, (ROOT, ROOT / "batprotocol" / "stubs", ROOT / "examples", folder))),
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -67,7 +67,7 @@ def play(
     try:
         with OldScheduler(f"tcp://127.0.0.1:{port}", "4.2.1", options, timeout=60) as end:
             result = simulate(platform, workload, end, energy=energy, on_turn=on_turn)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
     finally:
         process.kill()
         process.wait()

@@ -32,7 +32,7 @@ def redis_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 60
         while True:
             try:
                 socket.create_connection(("127.0.0.1", port), 1).close()

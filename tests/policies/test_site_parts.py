@@ -383,8 +383,7 @@ def test_who_gives_way_to_whom(
 ) -> None:
     machine = Machine(1)
     job = machine.run([0], 4, partition, qos=qos)
-    assert machine.preempting.mode_of(job) == mode
-    assert machine.preempting.grace_of(job) == grace
+    assert machine.preempting.terms(job) == (mode, grace, 0.0)
     assert (machine.find(machine.entry(1, 2, "high")) is not None) == to_tier
     assert (machine.find(machine.entry(1, 2, "low", qos="urgent")) is not None) == to_urgent
     assert machine.find(machine.entry(1, 2, "low")) is None

@@ -154,12 +154,12 @@ def test_only_at_an_endpoint_somebody_is_waited_for(arguments: tuple[str, ...]) 
 def test_what_is_waited_for_is_told_once(
     tmp_path: Path, listens: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(requester, "PATIENCE", 0.1)
+    monkeypatch.setattr(requester, "PATIENCE", 0.5)  # long enough to see that somebody listens
     endpoint = f"ipc://{tmp_path}/edc.sock"
     platform, workload = Platform.homogeneous(1), Workload([])
     with (
         mute(endpoint if listens else f"{endpoint}.other"),
-        connect(endpoint, timeout=0.7) as component,
+        connect(endpoint, timeout=1.0) as component,
         pytest.raises(requester.PeerSilent),
     ):
         simulate(platform, workload, component)

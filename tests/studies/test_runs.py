@@ -216,7 +216,6 @@ KINDS = {
     "Breaks": ("rule", "job.unknown"),
     "Waits": ("deadlock", "deadlock"),
     "Stops": ("stopped", "stopped"),
-    "Hangs": ("time", "it took more than 1.5 s"),
     "Eats": ("memory", "more memory"),
     "Dies": ("died", "SIGABRT"),
     "Missing": ("scheduler", "has no Scheduler called 'Missing'"),
@@ -226,7 +225,7 @@ KINDS = {
 def test_what_fails_is_kept_and_stops_nothing(tmp_path: Path) -> None:
     write(tmp_path, {"failing.py": FAILING})
     targets = [{"scheduler": f"failing.py:{name}", "name": name} for name in KINDS]
-    study = Study(scheduler=[*targets, "fcfs"], workload=SMALL, folder=tmp_path, timeout=1.5, memory="3GB")
+    study = Study(scheduler=[*targets, "fcfs"], workload=SMALL, folder=tmp_path, timeout=120.0, memory="3GB")
     counter = Counter()
     rows = study.run(tmp_path / "store", processes=2, on_progress=counter)
     assert [row.state for row in rows] == ["failed"] * len(KINDS) + ["done"]
@@ -249,6 +248,18 @@ def test_what_fails_is_kept_and_stops_nothing(tmp_path: Path) -> None:
         tmp_path / "store", on_progress=counter, retry_failed=True, only=["scheduler=Raises,Breaks,fcfs"], processes=1
     )
     assert (counter.last.done, counter.last.failed) == (0, 2)
+
+
+def test_what_takes_too_long_is_kept_and_stops_nothing(tmp_path: Path) -> None:
+    write(tmp_path, {"failing.py": FAILING})
+    targets = [{"scheduler": f"failing.py:{name}", "name": name} for name in ("Hangs", "Raises")]
+    study = Study(scheduler=targets, workload=SMALL, folder=tmp_path, timeout=4.0)
+    rows = study.run(tmp_path / "store", processes=1)
+    assert [row.state for row in rows] == ["failed"] * 2
+    (hung,) = rows.where(scheduler="Hangs")
+    assert (hung.kind, "it took more than 4 s" in hung.error, "\n" in hung.error) == ("time", True, False)
+    assert hung.recording
+    assert hung.traceback
 
 
 @pytest.mark.parametrize(

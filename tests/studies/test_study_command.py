@@ -129,7 +129,7 @@ def test_ctrl_c_ends_at_once_and_loses_nothing(study: Path) -> None:
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     found = re.search(r"interrupted; (\d+) of 200 runs are in the store, and the same command goes on\n$", said)
     assert found, said

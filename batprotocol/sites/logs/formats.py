@@ -118,6 +118,16 @@ FORMATS: Final[dict[str, LogFormat]] = {
         "batprotocol.sites.logs.managers.lsf:read_lsf",
         (r'"(?:JOB_FINISH|JOB_RESIZE|EVENT_ADRSV_FINISH)" "',),
     ),
+    "gridengine": LogFormat(
+        "Grid Engine's accounting",
+        "batprotocol.sites.logs.managers.gridengine:read_gridengine",
+        (r"(?:#[^\n]*\n){0,20}(?:[^:\n]{0,300}:){5}[0-9]{1,10}:[^:\n]{0,300}:-?[0-9]{1,9}:(?:[0-9]{1,17}:){5}",),
+    ),
+    "qacct": LogFormat(
+        "Grid Engine's qacct -j",
+        "batprotocol.sites.logs.managers.gridengine:read_qacct",
+        (r"={20,200}\s{1,9}(?:qname|jobnumber) ",),
+    ),
     "oar": LogFormat(
         "OAR's oarstat -J, with -f, --sql or --gantt",
         "batprotocol.sites.logs.managers.oar:read_oar",
@@ -137,11 +147,11 @@ FORMATS: Final[dict[str, LogFormat]] = {
         (r"(?:\$ gridstat -j [^\n]*\n)?id: ",),
     ),
     "flux": LogFormat(
-        "Flux's flux jobs -a --json",
+        "Flux's flux jobs --json",
         "batprotocol.sites.logs.managers.flux:read_flux",
         (
             r'\s*\{\s*"jobs"\s*:\s*\[\s*\{\s*"(?:t_[a-z]+|duration|expiration|id)"\s*:',
-            r'\s*(?:\{\s*"jobs"\s*:\s*)?\[\s*\{[^\0]{0,8000}?"t_submit"\s*:',
+            r'\s*(?:(?:\{\s*"jobs"\s*:\s*)?\[\s*)?\{\s*"[^\0]{0,8000}?"t_submit"\s*:',
         ),
     ),
     "jobcomp": LogFormat(

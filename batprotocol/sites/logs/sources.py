@@ -33,6 +33,7 @@ __all__ = [
     "elements_of",
     "json_rows",
     "members_of",
+    "objects_in",
     "opened",
     "parquet_columns",
     "parquet_rows",
@@ -194,6 +195,16 @@ def elements_of(source: Source, key: str = "") -> Iterator[bytes | None]:
     """
     buffer = _opened_array(source, "" if _IS_ARRAY.match(source.first()) else key, b"[", "array")
     while (first := buffer.next()) != b"]":
+        element = _taken(buffer, first)
+        yield element
+        if element is None:
+            return
+
+
+def objects_in(source: Source) -> Iterator[bytes | None]:
+    """The objects of a file that has them one after another, as bytes; at last None, if the file ends within one."""
+    buffer = _Buffer(source.blocks())
+    while first := buffer.next():
         element = _taken(buffer, first)
         yield element
         if element is None:

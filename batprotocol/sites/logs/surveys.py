@@ -97,7 +97,10 @@ def _read(file: IO[bytes]) -> Iterator[Keyed]:
 _SHARED: Final = 0.01
 """Jobs share hosts if more than this share of placements overlap with another one. Fewer are faults of clocks."""
 
-_HEAD: Final = struct.Struct("<dII")
+_RARE: Final = 0.01
+"""A log names its hosts if no more than this share of runs has none."""
+
+_HEAD: Final = struct.Struct("<dIId")
 
 
 class Peak(msgspec.Struct, frozen=True, gc=False):
@@ -134,6 +137,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         partitions: the hosts of each partition that jobs ran in, by their names; without names, none.
         peak_hosts: the most hosts that were in use at the same time; with names, the number of names.
         peak_cores: the most cores that were in use at the same time.
+        unnamed: the runs without names of hosts.
         placements: runs, counted once for each of their hosts that has a name.
         overlaps: placements on a host that another run had at that time.
         twice: the hashes of ids that come twice.
@@ -153,6 +157,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     partitions: dict[str, frozenset[str]] = {}
     peak_hosts: int = 0
     peak_cores: int = 0
+    unnamed: int = 0
     placements: int = 0
     overlaps: int = 0
     twice: frozenset[int] = frozenset()
@@ -162,6 +167,11 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     def shares_hosts(self) -> bool:
         """Whether jobs had hosts together, by the names of their hosts."""
         return self.overlaps > self.placements * _SHARED
+
+    @property
+    def names_hosts(self) -> bool:
+        """Whether the hosts of jobs have names: not if those of more than one job of a hundred have none."""
+        return bool(self.hosts) and self.unnamed <= self.runs * _RARE
 
 
 def survey_of(jobs: Iterable[LoggedJob], *, attempts: Attempts = "last") -> Survey:
@@ -194,6 +204,7 @@ def survey_of(jobs: Iterable[LoggedJob], *, attempts: Attempts = "last") -> Surv
         partitions=look.named_partitions(),
         peak_hosts=len(hosts) or sweep.peak_hosts,
         peak_cores=sweep.peak_cores,
+        unnamed=look.unnamed,
         placements=sweep.placements,
         overlaps=sweep.overlaps,
         twice=frozenset(look.ids.twice()),
@@ -205,7 +216,7 @@ class _Look:
     """The totals of a log, job by job."""
 
     def __init__(self) -> None:
-        self.rows = self.runs = self.most_hosts = self.most_cores = 0
+        self.rows = self.runs = self.unnamed = self.most_hosts = self.most_cores = 0
         self.least_cores: int = 2**63
         self.first, self.last, self.end = inf, -inf, -inf
         self.users: set[str] = set()
@@ -226,7 +237,7 @@ class _Look:
             yield job
 
     def usages(self, runs: Iterable[LoggedRun]) -> Iterator[Keyed]:
-        """The hosts of each run by its start, in bytes: its end, its share, its hosts."""
+        """The hosts of each run by its start, in bytes: its end, its share, its cores, its hosts."""
         for run in runs:
             self._note(run)
             share = share_of(run)
@@ -238,7 +249,8 @@ class _Look:
             hosts = array("I", [names.setdefault(name, len(names)) for name in run.attempt.hosts])
             for partition in _names_in(run.job.partition):
                 self.partitions.setdefault(partition, set()).update(hosts)
-            head = _HEAD.pack(run.ended, number, run.host_count)
+            total = run.job.cores or run.job.requested_cores or cores * run.host_count
+            head = _HEAD.pack(run.ended, number, run.host_count, total)
             yield run.started, b"", head + hosts.tobytes()
 
     def _note(self, run: LoggedRun) -> None:
@@ -250,6 +262,7 @@ class _Look:
             max(self.last, submitted),
             max(self.end, run.ended),
         )
+        self.unnamed += not run.attempt.hosts
         self.most_hosts = max(self.most_hosts, run.host_count)
         job = run.job
         if job.array is not None and job.array != self._array:
@@ -302,9 +315,9 @@ class _Sweep:
         """A run begins; those that have ended by then give their hosts back."""
         if len(self._by_number) < len(self._shares):
             self._by_number = list(self._shares)
-        end, number, count = _HEAD.unpack_from(usage)
+        end, number, count, cores = _HEAD.unpack_from(usage)
         hosts = array("I", usage[_HEAD.size :])
-        self._begin_all(start, end, count, count * (self._by_number[number].cores or 0))
+        self._begin_all(start, end, count, int(cores))
         for host in hosts:
             self._begin_on(host, start, end, number)
 

@@ -64,14 +64,14 @@ GONE: Final = "a dependency on a job that the workload does not have"
 def unit_for(survey: Survey, platform: Platform | None = None) -> Unit:
     """The unit that fits a log.
 
-    Jobs that had hosts together ask for shares. If the log does not have the names of hosts, but jobs had different
-    numbers of cores on each host, they ask for shares of the hosts of a given platform, or else for cores.
+    Jobs that had hosts together ask for shares. If the log lacks names of hosts, and jobs had different numbers of
+    cores on each host, they ask for shares of the hosts of a given platform, or else for cores.
 
     Args:
         survey: what `survey_of` found in the log.
         platform: a platform that describes the hosts of the log; None: there is none.
     """
-    if survey.hosts:
+    if survey.names_hosts or (survey.hosts and not survey.least_cores):
         return "shares" if survey.shares_hosts else "hosts"
     if not survey.least_cores:
         return "hosts"

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import shlex
+from typing import Any
 
 import msgspec
 import pytest
@@ -175,3 +176,77 @@ def test_deep_answers_are_misunderstood() -> None:
     for body in (b"[" * 10**6, b'{"items":' * 10**5, b'{"items":[{"id":1,"state":"x","events":' + b"[" * 10**5):
         with pytest.raises(Misunderstood):
             job_page(OarAnswer(200, "", body))
+
+
+_TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=20)
+_EVENT_TYPES = st.sampled_from(["BESTEFFORT_KILL", "WALLTIME", "FRAG_JOB_REQUEST", "SWITCH_TO_ERROR", "x" * 1001])
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(_EVENT_TYPES, _TEXTS | st.just("y" * 1001)), max_size=30),
+    st.lists(st.integers(1, 10**6), max_size=4),
+    st.lists(st.sampled_from(["", "n1", "n2"]), max_size=3),
+    st.fixed_dictionaries(
+        {
+            "exit_code": st.none() | st.integers(0, 65535),
+            "start_time": st.integers(-1, 2 * 10**9),
+            "stop_time": st.integers(-1, 2 * 10**9),
+            "array_id": st.none() | st.integers(1, 10**9),
+            "owner": _TEXTS,
+            "command": _TEXTS | st.just("z" * 201),
+            "launching_directory": _TEXTS,
+            "stdout_file": _TEXTS,
+            "stderr_file": _TEXTS,
+        }
+    ),
+    st.booleans(),
+)
+def test_any_job_is_read_as_it_is_written(
+    events: list[tuple[str, str]], resources: list[int], nodes: list[str], members: dict[str, Any], in_words: bool
+) -> None:
+    """The events that say why it was killed come first. The beginning of each text and list is kept; 0 is no time."""
+    written = {
+        "id": 7,
+        "state": "Running",
+        **{name: str(each) if in_words and type(each) is int else each for name, each in members.items()},
+        "events": [{"type": kind, "description": text} for kind, text in events],
+        "resources": [{"id": each} for each in resources],
+        "nodes": [{"network_address": each} for each in nodes],
+    }
+    page = {"items": [written, {**written, "id": 8}], "links": [{"rel": "next"}], "offset": 40, "api_timestamp": 3}
+    read = job_page(OarAnswer(200, "", json.dumps(page).encode()))
+    assert (read.next, read.time, [job.id for job in read.items]) == (42, 3.0, [7, 8])
+    job = read.items[0]
+    causes = [each for each in events if each[0] in ("BESTEFFORT_KILL", "WALLTIME")]
+    in_order = [*causes, *(each for each in events if each not in causes)]
+    assert [(each.type, each.description) for each in job.events] == [
+        (kind[:1000], text[:1000]) for kind, text in in_order[:20]
+    ]
+    assert job.resources == tuple(resources)
+    assert job.node == next(filter(None, nodes), None)
+    assert (job.exit_code, job.array, job.owner) == (members["exit_code"], members["array_id"], members["owner"])
+    for found, name in ((job.start, "start_time"), (job.stop, "stop_time")):
+        assert found == (members[name] if members[name] > 0 else None)
+    assert (job.command, job.directory) == (members["command"][:200], members["launching_directory"])
+    assert (job.stdout, job.stderr) == (members["stdout_file"], members["stderr_file"])
+    shorter = msgspec.structs.replace(job, resources=(), events=(), owner="", command="")
+    assert job.characters >= shorter.characters + len(job.owner) + len(job.command) + 100 * len(job.events)
+
+
+@pytest.mark.parametrize(
+    ("status", "factor", "stress"),
+    [
+        *((200, 0.5, 0.5), (200, "0.5", 0.5), (200, 0, 0.0), (200, None, 0.0), (200, -0.1, None), (200, "x", None)),
+        *((200, "inf", None), (200, "nan", None), (404, 0.5, None)),
+    ],
+)
+def test_the_stress_factor_is_a_number_from_0_or_unknown(status: int, factor: Any, stress: float | None) -> None:
+    assert stress_of(OarAnswer(status, "", json.dumps({"GLOBAL_STRESS": factor}).encode())) == stress
+
+
+def test_long_values_of_a_resource_are_left_out() -> None:
+    """A value takes 1000 bytes of JSON at most: 998 letters between quotes."""
+    items = [{"id": 1, "state": "Alive", "core": "c" * 998}, {"id": 2, "state": "Alive", "core": "c" * 999}]
+    found = resource_page(OarAnswer(200, "", json.dumps({"items": items}).encode()), ["core"]).items
+    assert [len(each["core"]) for each in found] == [998, 0]

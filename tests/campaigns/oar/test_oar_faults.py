@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -178,3 +179,58 @@ def test_one_look_reports_so_many_that_did_not_end_well(
 def test_the_file_with_the_jobs_is_its_users_alone(cluster: OarCluster) -> None:
     cluster.submit(requests_of("true"))
     assert cluster._known._path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("looks", "seconds", "lost"),
+    [(3, 60.0, True), (4, 60.0, True), (2, 600.0, False), (3, 59.5, False), (9, 59.5, False)],
+)
+def test_a_job_is_lost_after_three_looks_and_a_minute(
+    cluster: OarCluster, looks: int, seconds: float, lost: bool
+) -> None:
+    cluster._known.ids[1] = 77
+    for look in range(looks):
+        assert 1 not in cluster._ended
+        cluster._look_for(1, 5000.0 + seconds * look / (looks - 1))
+    assert (1 in cluster._ended) == lost
+    if lost:
+        assert (cluster._ended[1].remote_id, cluster._ended[1].stop_time) == ("77", 5000.0 + seconds)
+
+
+def test_the_bounds_of_the_pages_of_a_collection(
+    server: OarServer, cluster: OarCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.page = 1
+    monkeypatch.setattr(oar, "PAGES", 4)  # as many as there are resources
+    assert cluster.look().max == 4
+    monkeypatch.setattr(oar, "PAGES", 3)
+    cluster._read_at = None
+    with pytest.raises(ClusterError, match="lists resources/full on more than 3 pages"):
+        cluster.look()
+    monkeypatch.setattr(oar, "COLLECTION_BYTES", 1000)
+    with pytest.raises(ClusterError, match="on pages of more than 1000 bytes"):
+        cluster.look()
+    monkeypatch.setattr(oar, "TIMES", 0)
+    with pytest.raises(ClusterError, match="on pages of more than 0 s"):
+        cluster.look()
+
+
+@pytest.mark.parametrize(("period", "times"), [(1000.0, 1), (0.001, 3)])
+def test_resources_are_read_again_after_their_period(
+    server: OarServer, tmp_path: Path, period: float, times: int
+) -> None:
+    path = described(tmp_path / "oar.toml", url=server.url, user="alice", timeout=60, period=period)
+    cluster = OarCluster("luke", path, "m")
+    for _ in range(3):
+        cluster.look()
+        time.sleep(0.002)
+    assert [path for _, path, _ in server.asked].count("resources/full") == times
+
+
+@pytest.mark.parametrize(
+    ("properties", "many"),
+    [("", 4), ("type = 'default'", 4), ("id = '2'", 1), ("id=2 and type='default'", 1), ("id = 2 AND type = x", 0)],
+)
+def test_resources_must_have_the_properties(server: OarServer, tmp_path: Path, properties: str, many: int) -> None:
+    path = described(tmp_path / "oar.toml", url=server.url, user="alice", timeout=60, properties=properties)
+    assert OarCluster("luke", path, "m").look().max == many

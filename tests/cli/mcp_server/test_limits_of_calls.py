@@ -26,8 +26,6 @@ mcp = pytest.importorskip("mcp")
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
 
-SLACK = 2.0
-"""Seconds that starting and answering may take on a machine with much to do, beside a limit."""
 
 SCHEDULERS = """
 import os, signal, subprocess, sys, time
@@ -36,8 +34,16 @@ from batprotocol.edc import Scheduler
 class Hog(Scheduler):
     def on_simulation_begins(self, event):
         kept = []
-        while True:
-            kept.append(b"x" * (8 << 20))
+        try:
+            while True:
+                kept.append(b"x" * (8 << 20))
+        except MemoryError:
+            del kept[-4:]  # room for the rest
+            path = {folder!r} + f"/{{os.getpid()}}"
+            open(path + ".full", "w").close()
+            while not os.path.exists(path + ".seen"):
+                time.sleep(0.01)
+            raise
 
 class Endless(Scheduler):
     def on_simulation_begins(self, event):
@@ -84,7 +90,10 @@ def test_a_study_cannot_raise_the_limit_of_the_memory(tmp_path: Path) -> None:
     def watch() -> None:
         nonlocal peak
         while not over.wait(0.01):
+            full = list(tmp_path.glob("*.full"))
             peak = max(peak, resident(os.getpid()))
+            for each in full:
+                each.with_suffix(".seen").touch()
 
     async def acts(client: Any) -> None:
         study = 'scheduler = "mine.py:Hog"\nworkload = "lublin:8?jobs=5"\nseed = "0-3"\nmemory = "64GB"\n'
@@ -115,7 +124,7 @@ def test_a_study_cannot_raise_the_limit_of_the_time(tmp_path: Path) -> None:
             failed, text = await said(client, tool, **given)
             assert failed
             assert "it took more than 5 s" in text
-            assert time.monotonic() - began < 1.1 * 5.0 + SLACK
+            assert time.monotonic() - began < 5.0 + PATIENCE
 
     play(CommandLimits(str(tmp_path), seconds=5.0, runs_code=True), acts)
 
@@ -129,7 +138,7 @@ def test_too_many_runs_are_refused_before_they_are_made(tmp_path: Path) -> None:
             failed, text = await said(client, "study", toml=study.format(seeds=seeds))
             assert failed
             assert "more than 1,000 runs" in text or "seeds are too many" in text, text
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < PATIENCE
 
     play(CommandLimits(str(tmp_path)), acts)
     assert not list(tmp_path.glob("*.runs"))

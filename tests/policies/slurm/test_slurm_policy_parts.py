@@ -11,6 +11,7 @@ from commands import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from batprotocol.model import Host, HostProperty
 from batprotocol.policies import PolicyNameError, by_name
 from batprotocol.policies.names import scheduler_named
 from batprotocol.policies.slurm import Phases, slurm_files, with_slurm_files
@@ -19,6 +20,7 @@ from batprotocol.policies.slurm.cluster import best_fit, bits_of, cluster_of, lo
 from batprotocol.policies.slurm.commands import read_command
 from batprotocol.policies.slurm.loops import PlannedNodes
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
+from batprotocol.policies.slurm.scheduler import with_added_hosts
 from batprotocol.policies.slurm.selection import Linear
 from batprotocol.sites.slurm.configuration import SchedulerParameters, configuration_of
 from batprotocol.testing import conformance
@@ -233,3 +235,28 @@ def test_commands() -> None:
     assert read_command('{"slurm": "scontrol hold 7"}') == ["scontrol", "hold", "7"]
     assert read_command("the cooling fails") is None
     assert read_command('{"slurm": {}}'.replace("{}", "null")) is None
+
+
+@given(
+    st.dictionaries(st.sampled_from(["n0", "n1", "n2", "a", "b", "c"]), st.sampled_from(["", "n0", "n1", "n2", "x"])),
+    st.booleans(),
+)
+def test_added_hosts_are_like_their_nodes(hosts: dict[str, str], has_switches: bool) -> None:
+    """Those that are new, and like a node that there is, are in its partitions and at its switch, behind its nodes."""
+    switches = "SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n[1-2]\n" if has_switches else ""
+    conf = "NodeName=n[0-1] CPUs=4\nNodeName=n2 CPUs=8\nPartitionName=p Nodes=n[1-2]\nPartitionName=q Nodes=n0\n"
+    before = configuration_of(conf + switches)
+    given = [
+        Host(id=number, name=name, properties=(HostProperty("like", like),) if like else (), computation_speed=(1.0,))
+        for number, (name, like) in enumerate(hosts.items())
+    ]
+    after = with_added_hosts(before, given)
+    added = {name: like for name, like in hosts.items() if name not in ("n0", "n1", "n2") and like.startswith("n")}
+    assert {node.name: node.cpus for node in after.nodes} == {
+        **{node.name: node.cpus for node in before.nodes},
+        **{name: {"n0": 4, "n1": 4, "n2": 8}[like] for name, like in added.items()},
+    }
+    for old, new in zip([*before.partitions, *before.switches], [*after.partitions, *after.switches], strict=True):
+        assert new.nodes[: len(old.nodes)] == old.nodes
+        assert sorted(new.nodes[len(old.nodes) :]) == sorted(name for name, like in added.items() if like in old.nodes)
+    assert with_added_hosts(before, given[:0]) is before

@@ -205,6 +205,25 @@ def test_jobs_keep_their_licences_until_their_nodes_are_clean() -> None:
     assert 50 <= second.time - first.time - 9.0 < 65
 
 
+def test_the_first_node_of_a_killed_job_is_clean_after_the_others() -> None:
+    """So a job of seven nodes starts before one that requires the first node."""
+    static = [
+        StaticJob("0", 0.0, 8, DelayProfile(1000.0), 60.0),
+        StaticJob("1", 1.0, 7, DelayProfile(900.0), 1200.0),
+        StaticJob("2", 2.0, 1, DelayProfile(9.0), 60.0, json.dumps({"slurm": {"nodelist": "n0"}})),
+    ]
+    scheduler = SlurmScheduler(
+        configuration_of(CONF.format(partition="", more="")), Phases(others=50.0, cleaning=200.0, epilog=0.5)
+    )
+    simulate(described_platform("n[0-7] cores=1"), Workload(static), scheduler)
+    first, second, third = scheduler.starts
+    assert (first.nodes, second.nodes, third.nodes) == (tuple(range(8)), tuple(range(1, 8)), (0,))
+    killed = first.time + 60.0
+    assert killed + 50.0 <= second.time < killed + 50.0 + 61 + 60  # limits are checked twice a minute
+    assert third.time - second.time > 60.0
+    assert killed + 200.0 <= third.time
+
+
 def reserved(
     job: dict[str, object], *commands: str, more: str = "", size: int = 5, other: dict[str, object] | None = None
 ) -> dict[str, tuple[float, tuple[int, ...]]]:
@@ -225,6 +244,17 @@ def test_nodes_are_reserved_by_a_command() -> None:
     assert 30 <= found["0"][0] < 32
     assert set(found["0"][1]) < {2, 3, 4, 5}
     assert found["1"][0] > 270  # it ends after the begin, so the reserved nodes are not for it
+
+
+def test_a_job_that_no_end_of_another_helps_holds_up_no_other_job() -> None:
+    """Reservations leave it too few nodes, and nobody is on these: only if somebody is, others wait for it."""
+    command, more = "r StartTime=now+30 Duration=4 Users=u Nodes=n[0-5]", "SchedulerType=sched/builtin"
+    found = reserved({"user": "v"}, command, more=more, size=2)
+    assert (found["1"][0] < 10, found["1"][1]) == (True, (6, 7))
+    assert found["0"][0] > 270
+    found = reserved({"user": "v", "begin": "now+20"}, command, more=more, size=1)
+    assert found["1"][0] < 10  # it is on one of the two nodes when the other one comes
+    assert found["0"][0] > 250
 
 
 @settings(max_examples=8, deadline=None)
@@ -341,7 +371,8 @@ def test_the_order_is_the_usual_one_where_no_job_gives_way(priorities: list[int]
         job.priority = {"p": priority}
         usual.add(job, [partition])
         sorted_by_halves.add(job, [partition])
-    assert sorted_by_halves.snapshot() == usual.snapshot()
+    ordered = [[(each.job, each.partition) for _, _, each in queue.snapshot()] for queue in (sorted_by_halves, usual)]
+    assert ordered[0] == ordered[1]
 
 
 @given(st.integers(0, 2**12 - 1), st.integers(1, 12))

@@ -263,6 +263,119 @@ def lsf_text(jobs: Sequence[LoggedJob]) -> str:
     return "".join(f"{line}\n" for _, line in sorted(lines))
 
 
+# Grid Engine
+
+
+def gridengine_job(draw: Random, number: int) -> LoggedJob:
+    """A job as Grid Engine accounts it: one attempt, which may never have started; hosts that tasks name, or none."""
+    submitted = float(BEGIN + draw.randrange(5000))
+    started = submitted + draw.randrange(2, 500)
+    state, code, signal = draw.choice([("COMPLETED", 0, None), ("FAILED", 3, None), ("FAILED", 0, 15)])
+    ran = draw.random() < 0.9
+    slots = draw.choice([1, 1, 4])
+    hosts = draw.sample(HOSTS, 1 if slots == 1 else draw.choice([0, 2, 3]))
+    attempt = Attempt(
+        submitted=submitted,
+        started=started if ran else None,
+        ended=started + draw.randrange(2, 90) if ran else None,
+        state=AttemptState(state) if ran else AttemptState.FAILED,
+        hosts=(hosts[0], *sorted(hosts[1:])) if ran and hosts else (),
+        exit_code=code if ran else None,
+        signal=signal if ran else None,
+    )
+    task = draw.choice([None, None, draw.randrange(1, 20)])
+    return LoggedJob(
+        id=f"{number}" if task is None else f"{number}_{task}",
+        attempts=(attempt,),
+        host_count=len(attempt.hosts) or 1,
+        cores=slots if ran else None,
+        requested_cores=slots,
+        walltime=draw.choice([None, 43200.0]),
+        array=None if task is None else str(number),
+        reservation=draw.choice([None, "7"]),
+        **texts(draw, "name", "user", "group", "account", "partition"),
+    )
+
+
+def gridengine_records(job: LoggedJob) -> Iterable[dict[str, Any]]:
+    """The records of a job, by the names of accounting(5): those of its tasks, and its own."""
+    attempt, slots = job.last, job.requested_cores or 1
+    status = (attempt.exit_code or 0) if attempt.signal is None else 128 + attempt.signal
+    record: dict[str, Any] = {
+        "qname": job.partition or "NONE",
+        "hostname": attempt.hosts[0] if attempt.hosts else "n0",
+        **{key: value or "" for key, value in (("group", job.group), ("owner", job.user), ("job_name", job.name))},
+        "job_number": job.id.partition("_")[0],
+        "account": job.account or "sge",
+        "priority": 0,
+        "submission_time": attempt.submitted,
+        "start_time": attempt.started or 0.0,
+        "end_time": attempt.ended or 0.0,
+        "failed": 26 if attempt.started is None else 100 if attempt.signal else 0,
+        "exit_status": status,
+        **dict.fromkeys((f"usage{place}" for place in range(18)), "0.000000"),
+        "project": "NONE",
+        "department": "defaultdepartment",
+        "granted_pe": "NONE" if slots == 1 else "mpi",
+        "slots": slots,
+        "task_number": job.id.partition("_")[2] or 0,
+        **dict.fromkeys(("cpu", "mem", "io"), "0.000000"),
+        "category": " ".join(
+            [
+                *(["-l a=b:c,h_rt=43200"] if job.walltime else ["-u user"]),
+                *([f"-pe mpi {slots}"] if slots > 1 else []),
+            ]
+        ),
+        "iow": "0.000000",
+        "pe_taskid": "NONE",
+        "maxvmem": "13754000.000000",
+        "arid": job.reservation or 0,
+        "ar_sub_time": 0,
+    }
+    for name in attempt.hosts if slots > 1 else ():
+        times = {"submission_time": (attempt.started or 0) + 1, "start_time": (attempt.started or 0) + 1}
+        yield {**record, **times, "hostname": name, "pe_taskid": f"1.{name}"}
+    yield record
+
+
+TIMES: Final = ("submission_time", "start_time", "end_time")
+
+
+def gridengine_text(jobs: Sequence[LoggedJob], part: int = 1, more: str = "") -> str:
+    """The file `accounting` of jobs, with times in this part of a second, and with more fields at the end."""
+    lines = [
+        ":".join(f"{value * part:.0f}" if name in TIMES else f"{value}" for name, value in record.items())
+        for job in jobs
+        for record in gridengine_records(job)
+    ]
+    return "# Version: 8.1.9\n# \n" + "".join(f"{line}{more}\n" for line in lines)
+
+
+QACCT: Final = {
+    "job_name": "jobname",
+    "job_number": "jobnumber",
+    "task_number": "taskid",
+    "submission_time": "qsub_time",
+}
+
+
+def qacct_text(jobs: Sequence[LoggedJob], form: str = "%a %b %e %H:%M:%S %Y") -> str:
+    """The text of `qacct -j` of jobs, with times in this form."""
+    text = ""
+    for record in (record for job in jobs for record in gridengine_records(job)):
+        text += "=" * 62 + "\n"
+        for name, value in record.items():
+            if name in TIMES:
+                value = datetime.fromtimestamp(value, timezone.utc).strftime(form)
+            if name == "failed":
+                value = f"{value:<4}: assumedly after job" if value else "0    "
+            if name in ("task_number", "arid") and value == 0:
+                value = "undefined"
+            if name != "pe_taskid":
+                text += f"{QACCT.get(name, name):<12} {value}\n"
+    return text
+
+
 # Flux
 
 

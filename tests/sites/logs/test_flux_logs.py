@@ -56,6 +56,21 @@ def test_values_of_flux(tmp_path: Path) -> None:
         "the value of t_submit cannot be read": (1, (5,)),
         "the job has no time of submission": (1, (6,)),
     }
-    for text in ('{"id": 5, "t_submit": 7}', '{"jobs": [{"id": 5}]}'):
+    for text in ('{"id": 5, "state": 7}', '{"jobs": [{"id": 5}]}', '{"jobs": 5}', '{"id": {"t_submit": 5}}'):
         with pytest.raises(InputError, match="expected"):
             read(tmp_path, text, "flux")
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_the_object_of_one_job(tmp_path: Path, indent: int | None) -> None:
+    """`flux jobs --json ID` prints one object; a loop over ids prints several."""
+    jobs = jobs_of(flux_job, [3, 4])
+    objects = [json.dumps(each, indent=indent) for each in json.loads(flux_text(jobs))["jobs"]]
+    for count in (1, 2):
+        found, left_out = read(tmp_path, "\n".join(objects[:count]), "flux")
+        assert format_of(tmp_path / "log") == "flux"
+        assert [replace(job, line=0) for job in found] == jobs[:count]
+        assert not list(left_out)
+    found, left_out = read(tmp_path, "\n".join(objects)[:-9], "flux")
+    assert [job.id for job in found] == [jobs[0].id]
+    assert reasons(left_out) == {"the JSON of the job is damaged": (1, (2,))}

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from datetime import datetime
 from pathlib import Path
 
@@ -170,20 +169,34 @@ def test_the_help_lists_all_formats() -> None:
     assert sorted(listed) == sorted([*FORMATS, "pcap"])
 
 
+PAUSED = """
+import os, sys, time
+from batprotocol.cli.main import main
+
+def pause(*arguments):
+    print("all but in place", flush=True)
+    time.sleep(600)
+
+os.replace = pause
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 @pytest.mark.slow
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
+    """However fast the command is: it is interrupted when the output is written, and not yet in its place."""
     log, output = tmp_path / "log.txt", tmp_path / "w.json"
     header, first = SACCT.splitlines()[:2]
     with log.open("w") as file:
         file.write(f"{header}\n")
         file.writelines(f"{first.replace('7|', f'{number}|', 1)}\n" for number in range(15_000))
-    command = [sys.executable, "-m", "batprotocol", "import", str(log), "-o", str(output)]
-    program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 60
-    while program.poll() is None and len(os.listdir(tmp_path)) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)  # until the output is begun
-    program.send_signal(signal.SIGINT)
-    program.communicate(timeout=60)
+    command = [sys.executable, "-c", PAUSED, "import", str(log), "-o", str(output)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"all but in place\n"
+        assert len(os.listdir(tmp_path)) == 2
+        program.send_signal(signal.SIGINT)
+        program.communicate(timeout=60)
     assert program.returncode == 130
     assert os.listdir(tmp_path) == ["log.txt"]
 

@@ -13,6 +13,8 @@ from manager_lines import (
     cigri_text,
     flux_job,
     flux_text,
+    gridengine_job,
+    gridengine_text,
     gridstat_text,
     jobs_of,
     lsf_job,
@@ -21,6 +23,7 @@ from manager_lines import (
     oar_text,
     pbs_job,
     pbs_text,
+    qacct_text,
 )
 from sacct_lines import read
 from test_sacct_fuzz import check as check_in_order
@@ -34,6 +37,8 @@ SEEDS = range(40)
 FORMATS: dict[str, tuple[Callable[[], str], int, int]] = {
     "pbs": (lambda: pbs_text(jobs_of(pbs_job, SEEDS)), 1, 3),
     "lsf": (lambda: lsf_text(jobs_of(lsf_job, SEEDS)), 1, 3),
+    "gridengine": (lambda: gridengine_text(jobs_of(gridengine_job, SEEDS)), 3, 3),
+    "qacct": (lambda: qacct_text(jobs_of(gridengine_job, SEEDS)), 1, 20),
     "flux": (lambda: flux_text(jobs_of(flux_job, SEEDS)), 2, 3),
     "oar": (lambda: oar_text(jobs_of(oar_job, SEEDS)), 1, 40),
     "gridstat": (lambda: gridstat_text(jobs_of(cigri_job, SEEDS)), 1, 20),

@@ -76,7 +76,7 @@ PIECES = [
 ]
 
 
-MANAGERS = ("pbs", "lsf", "oar", "cigri", "gridstat", "flux")
+MANAGERS = ("pbs", "lsf", "gridengine", "qacct", "oar", "cigri", "gridstat", "flux")
 OTHER_PIECES = [
     b"id,",
     b"a,",
@@ -87,6 +87,9 @@ OTHER_PIECES = [
     b"/",
     b":",
     b'"JOB_',
+    b"a:",
+    b"# a\n",
+    b"=",
     b"$ gridstat -j ",
     b"[",
 ]

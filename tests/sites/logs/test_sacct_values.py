@@ -8,7 +8,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sacct_lines import local, parsable, read, reasons, rows_of
 
@@ -150,6 +150,9 @@ BACK = {  # when clocks are set back, in 2026
 
 
 @settings(max_examples=25)
+@example("Europe/Paris", [(1800, 1800, 0, 0), (1800, 3600, 3600, 0), (1800, 0, 3600, 600)])
+@example("Europe/Paris", [(697, 3600, 1458, 600), (1800, 0, 3600, 208), (1800, 4618, 5024, 0), (1, 1800, 3600, 600)])
+@example("America/New_York", [(1800, 1800, 0, 582), (1800, 4900, 3600, 0), (1800, 0, 1800, 600)])
 @given(
     st.sampled_from(ZONES),
     st.lists(

@@ -57,6 +57,8 @@ def import_logs(context: click.Context, /, options: ImportOptions) -> None:
       jobcomp        Slurm's completion plugin jobcomp/filetxt
       pbs            PBS Pro, OpenPBS and Torque: accounting records
       lsf            LSF's lsb.acct
+      gridengine     Grid Engine's accounting
+      qacct          Grid Engine's qacct -j
       oar            OAR's oarstat -J
       cigri          CiGri's table of jobs, .csv
       gridstat       CiGri's gridstat -j

@@ -278,7 +278,7 @@ def _machine(made: Import) -> str:
     size = f"{number_of(hosts, 'host')} with {number_of(cores, 'core')}"
     if made.has_nodes:
         return f"{size}, as the file of nodes describes them"
-    if made.survey.hosts:
+    if made.survey.hosts and made.unit != "cores":
         return f"{size}: the smallest that the log fits on, by the names of its hosts"
     return f"{size}: the smallest that the log fits on, as it does not have the names of hosts"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -13,10 +14,11 @@ from batprotocol.errors import InputError
 from batprotocol.sites.logs.jobs import AttemptState, LoggedJob
 from batprotocol.sites.logs.managers.rows import LogRow, RefusedRow, amount_of, moment_of, number_of, text_of
 from batprotocol.sites.logs.managers.sacct_rows import HostNames
-from batprotocol.sites.logs.sources import elements_of, opened
+from batprotocol.sites.logs.sources import elements_of, objects_in, opened
 
 __all__ = ["read_flux"]
 
+_ARRAY: Final = re.compile(rb'\A\s*\[|"jobs"\s*:\s*\[')
 _DAMAGED: Final = "the JSON of the job is damaged"
 _RESULTS: Final = {
     "COMPLETED": AttemptState.COMPLETED,
@@ -37,7 +39,7 @@ _NEVER_RAN: Final = -128  # the return code of a job that was cancelled before i
 
 
 def read_flux(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | None = None) -> Iterator[LoggedJob]:
-    """The jobs in the output of `flux jobs -a --json`, in its order.
+    """The jobs in the output of `flux jobs -a --json`, in its order; or the one of `flux jobs --json ID`.
 
     Args:
         path: the file, compressed by gzip or xz or not; a pipe is copied into a temporary file.
@@ -45,12 +47,14 @@ def read_flux(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | No
         zone: not used: all times are seconds since 1970.
 
     Raises:
-        InputError: the file has no array of jobs: `flux jobs --json` with the id of one job has none.
+        InputError: the file has neither an array of jobs, nor one job, as `flux jobs --json ID` prints it.
         OSError: the file cannot be read.
     """
     names = HostNames()
     with opened(path) as source:
-        for number, element in enumerate(elements_of(source, "jobs"), 1):
+        begin = source.first()
+        has_array = _ARRAY.search(begin) is not None or b'"t_submit"' not in begin
+        for number, element in enumerate(elements_of(source, "jobs") if has_array else objects_in(source), 1):
             job = None if element is None else _decoded(element)
             if job is None:
                 left_out.row(_DAMAGED, number)

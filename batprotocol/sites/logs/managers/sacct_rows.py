@@ -76,7 +76,8 @@ def settled(
 ) -> tuple[tuple[float | None, ...], bool]:
     """The moments of a job among those that its texts can stand for: the ones that agree best with the rest.
 
-    Of several that agree as well, it takes those with the fewest changes of clocks between them, and then the first.
+    Of several that agree as well, it takes the earliest time that the log is sorted by, as the next row may be
+    from before a later one; then those with the fewest changes of clocks between them, and then the first.
 
     Args:
         choices: the moments of its submission, eligibility, start and end.
@@ -110,10 +111,16 @@ def settled(
         later = [each >= set_back for each in moments if each is not None and set_back is not None]
         return sum(one != two for one, two in itertools.pairwise(later))
 
+    def ordered_by(moments: tuple[float | None, ...]) -> float:
+        """The time that the log is sorted by; 0: the log is not sorted, or the job does not have that time."""
+        submitted, _, _, ended = moments
+        return (not_before is not None and submitted) or (no_end_before is not None and ended) or 0.0
+
     ranked = sorted(
-        (faults(moments), changes(moments), place, moments) for place, moments in enumerate(itertools.product(*choices))
+        (faults(moments), ordered_by(moments), changes(moments), place, moments)
+        for place, moments in enumerate(itertools.product(*choices))
     )
-    return ranked[0][3], len(ranked) == 1 or ranked[0][0] < ranked[1][0]
+    return ranked[0][-1], len(ranked) == 1 or ranked[0][0] < ranked[1][0]
 
 
 @lru_cache(8192)
