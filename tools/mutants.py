@@ -51,6 +51,9 @@ PACKAGES = {
     "studies": ("batprotocol/studies", "tests/studies"),
     "translate": ("batprotocol/legacy/translate", "tests/legacy"),
     "wire": ("batprotocol/wire", "tests/wire"),
+    "wire-commands": ("batprotocol/wire/commands", "tests/cli"),
+    "reflection": ("batprotocol/wire/reflection.py", "tests/schemas"),
+    "flexbuffers": ("batprotocol/wire/flexbuffers.py", "tests/schemas"),
     "workloads": ("batprotocol/workloads", "tests/workloads"),
 }
 """The code of each package, and the tests that must notice a change of it."""

@@ -33,7 +33,10 @@ def test_indices_are_those_of_the_hosts(hosts: set[int], indices: list[int]) -> 
             add(builder)
             assert len(builder) == 1
         else:
-            with pytest.raises(BuilderError, match=rf"expected an index of {len(hosts)} hosts") as refused:
+            with pytest.raises(
+                BuilderError,
+                match=rf"expected an index of {len(hosts)} hosts, in \[0, {len(hosts) - 1}\], got {max(indices)}",
+            ) as refused:
                 add(builder)
             assert refused.value.path.endswith(f"executor_placement.mapping[{indices.index(max(indices))}]")
             assert len(builder) == 0

@@ -407,6 +407,14 @@ def test_work_that_is_kept_is_no_loss() -> None:
     assert machine.find(machine.entry(1, 1, "high")) == (["w0!1"], [0])
 
 
+def test_of_equal_losses_that_of_the_job_that_started_last_comes_first() -> None:
+    machine = Machine(1)
+    for started in (10.0, 30.0, 20.0):
+        machine.run([0], 1, "low", started, qos="cheap")
+    assert machine.find(machine.entry(1, 2, "high")) == (["w0!1"], [0])
+    assert machine.find(machine.entry(1, 3, "high")) == (["w0!1", "w0!2"], [0])
+
+
 def test_as_few_jobs_as_possible_give_way() -> None:
     machine = Machine(3)
     machine.run([0], 1, "low", 90.0)
