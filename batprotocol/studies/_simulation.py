@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol._util.engines.interface import PRINTED
+from batprotocol._util.engines import PRINTED
 from batprotocol._util.tables import LeftOut
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc import run

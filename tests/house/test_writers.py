@@ -19,7 +19,7 @@ PACKAGE = ROOT / "batprotocol"
 HERE = "house/test_read_back.py"
 NO_TABLE = "no table: "
 READ_BACK = {
-    "_util/engines/processes": NO_TABLE + "the output of a process",
+    "_util/engines": NO_TABLE + "the output of a process",
     "_util/files": NO_TABLE + "what others write",
     "_util/grids": HERE,
     "campaigns/commands/run": NO_TABLE + "a message that the recorder has encoded",

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from batprotocol._util.tables import Rows, TableRows
+from batprotocol._util.tables import TableRows
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.results import (

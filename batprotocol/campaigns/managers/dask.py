@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from batprotocol._util.engines.dask import FAULTS, connect, missing
+from batprotocol._util.dask_engine import FAULTS, connect, missing
 from batprotocol.campaigns.managers.interface import (
     KILLED,
     LOST,

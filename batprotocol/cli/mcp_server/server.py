@@ -20,7 +20,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import ErrorData, JSONRPCError, JSONRPCNotification, jsonrpc_message_adapter
 from msgspec import structs
 
-from batprotocol._util.engines.processes import cores
+from batprotocol._util.engines import cores
 from batprotocol._util.files import reason_of
 from batprotocol._util.requirements import installing
 from batprotocol.cli.mcp_server.process import CommandLimits

@@ -13,8 +13,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from batprotocol._util.engines.interface import Ended
-from batprotocol._util.engines.processes import Child
+from batprotocol._util.engines import Child, Ended
 from batprotocol._util.requirements import installing
 from batprotocol.errors import ClusterError, PackageMissing
 
