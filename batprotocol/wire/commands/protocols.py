@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from batprotocol._util.rules import BrokenRule, Catalogue, Violation
+from batprotocol._util.rules import BrokenRule, Catalogue
 from batprotocol.cli.families import manifests
 from batprotocol.edc.recording.names import MessagePlace
 from batprotocol.errors import DecodeError
