@@ -67,7 +67,7 @@ class Catalogue:
         rules: all rules by id.
         rule_sets: the severity of each rule, by rule set. A rule that is not in it is off.
 
-    >>> row = Row("turn.order", ("warning", "error"), "A message out of turn", "Answer each message exactly once.")
+    >>> row = RuleRow("turn.order", ("warning", "error"), "A message out of turn", "Answer each message exactly once.")
     >>> catalogue = Catalogue(["as documented", "as built"], [row])
     >>> catalogue.rules["turn.order"].title, catalogue.severities("as documented")
     ('A message out of turn', {'turn.order': 'warning'})
@@ -114,7 +114,7 @@ class BrokenRule(msgspec.Struct, frozen=True):
         severity: "error", "deadlock" or "warning", from the rule set in use.
         text: the finding, as one sentence.
 
-    >>> print(Violation(3, "events[0].event.job_id", "job.unknown", "error", "there is no job 'w0!1'"))
+    >>> print(BrokenRule(3, "events[0].event.job_id", "job.unknown", "error", "there is no job 'w0!1'"))
     message 3, events[0].event.job_id: error: there is no job 'w0!1' [job.unknown]
     """
 

@@ -42,7 +42,7 @@ class TableRows:
     Raises:
         ValueError: a row cannot be read. Iteration raises it, too.
 
-    >>> [row] = Rows(["job_id,workload_name,profile,success", 'my "first", job,w0,w0!nap,1'])
+    >>> [row] = TableRows(["job_id,workload_name,profile,success", 'my "first", job,w0,w0!nap,1'])
     >>> row["job_id"], row["profile"], row["success"]
     ('my "first", job', 'w0!nap', '1')
     """

@@ -40,9 +40,9 @@ _PLACEHOLDER = re.compile(r"<(\w+)>")
 class TopicKind(str, Enum):
     """A kind of topic. Its value is the pattern that the specification has for it.
 
-    >>> Channel.MIGFRA_TASK.topic("node-a")
-    Topic(channel=Channel.MIGFRA_TASK, name='node-a', process=None)
-    >>> Channel.MIGFRA_RESULT.filter(), Channel.PSCOM_RESPONSE.filter("vm1")
+    >>> TopicKind.MIGFRA_TASK.topic("node-a")
+    Topic(channel=TopicKind.MIGFRA_TASK, name='node-a', process=None)
+    >>> TopicKind.MIGFRA_RESULT.filter(), TopicKind.PSCOM_RESPONSE.filter("vm1")
     ('fast/migfra/+/result', 'fast/pscom/vm1/+/response')
     """
 
@@ -64,7 +64,7 @@ class TopicKind(str, Enum):
     APPLICATION_KPIS = "fast/application/<slurm_jobid>/KPIs"
 
     def __repr__(self) -> str:
-        return f"Channel.{self.name}"
+        return f"TopicKind.{self.name}"
 
     def __str__(self) -> str:
         return str(self.value)
@@ -93,7 +93,7 @@ class Topic(Value, frozen=True, tag=False):
 
     >>> topic = Topic.parse("fast/pscom/vm1/any_proc/request")
     >>> topic
-    Topic(channel=Channel.PSCOM_REQUEST, name='vm1', process='any_proc')
+    Topic(channel=TopicKind.PSCOM_REQUEST, name='vm1', process='any_proc')
     >>> str(topic)
     'fast/pscom/vm1/any_proc/request'
     """
@@ -255,7 +255,7 @@ def route_of(message: v.FastMessage | type[v.FastMessage]) -> TopicRoute:
     """The usual route of a message. EncodeError if it has no topic.
 
     >>> route_of(v.Quit).channel, route_of(v.Quit).qos
-    (Channel.MIGFRA_TASK, 2)
+    (TopicKind.MIGFRA_TASK, 2)
     """
     kind = message if isinstance(message, type) else type(message)
     route = _USUAL.get(kind)

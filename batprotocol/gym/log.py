@@ -59,7 +59,7 @@ class LogArrays:
         InputError: a job can never run: it requests no hosts, or more than there are.
 
     >>> from batprotocol.simulator import StaticJob
-    >>> log = Log(Workload([StaticJob("1", 0.0, 2, DelayProfile(30.0), walltime=60.0)]), hosts=4)
+    >>> log = LogArrays(Workload([StaticJob("1", 0.0, 2, DelayProfile(30.0), walltime=60.0)]), hosts=4)
     >>> log.hosts, log.resolution, log.lasts
     (4, 1.0, array([30.]))
     """

@@ -356,7 +356,7 @@ def attempts_text(attempts: Iterable[AttemptReport]) -> str:
     Raises:
         InputError: an attempt could not be read back; the error names the job, and the column.
 
-    >>> lost = Attempt(
+    >>> lost = AttemptReport(
     ...     job_id="w0!1", first_id="w0!1", number=0, starting_time=0.0, finish_time=9.0, end="failure", lost=9.0
     ... )
     >>> print(attempts_text([lost]))

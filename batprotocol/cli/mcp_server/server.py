@@ -84,7 +84,7 @@ def server_of(limits: CommandLimits) -> MCPServer[Any]:
         limits: the folder, and what a call of a tool may take.
 
     >>> import anyio
-    >>> server = server_of(Limits(folder="."))
+    >>> server = server_of(CommandLimits(folder="."))
     >>> sorted(tool.name for tool in anyio.run(server.list_tools))
     ['at', 'check', 'dump', 'metrics', 'policies', 'rules', 'schema', 'simulate', 'study']
     """

@@ -405,7 +405,7 @@ def decode(
     >>> decode(b"3:10.5|10:S:w0!1|10.5:N").events
     (JobSubmission(timestamp=10.0, job_id='w0!1'), Nop(timestamp=10.5))
     >>> decode(b"|| 10:J:w0!01x=0,,+1", 3).events[0].allocations
-    (Allocation(job_id='w0!1', machines='0,1'),)
+    (JobMachines(job_id='w0!1', machines='0,1'),)
     """
     text = data if isinstance(data, str) else str(bytes(data), "utf-8", "surrogateescape")
     try:

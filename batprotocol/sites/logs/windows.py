@@ -67,7 +67,7 @@ def windows_of(jobs: Iterable[LoggedJob], origin: float) -> list[HostWindow]:
         jobs: the jobs, which are read twice: no iterator.
         origin: time 0 of the workload, in seconds since 1970 (UTC).
 
-    >>> failed = Attempt(submitted=0, started=10, ended=20, state=JobState.NODE_FAIL, hosts=("a", "b"))
+    >>> failed = Attempt(submitted=0, started=10, ended=20, state=AttemptState.NODE_FAIL, hosts=("a", "b"))
     >>> after = Attempt(submitted=0, started=90, ended=99, hosts=("b",))
     >>> jobs = [LoggedJob(id="1", attempts=(failed,)), LoggedJob(id="2", attempts=(after,))]
     >>> [(window.hosts, window.begin, window.end) for window in windows_of(jobs, 0.0)]

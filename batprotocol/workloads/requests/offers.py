@@ -150,7 +150,7 @@ class OfferedHosts:
     >>> from batprotocol.model import Host, HostProperty
     >>> from batprotocol.workloads.requests import read_request
     >>> gpu = Host(id=0, name="g0", core_count=8, properties=[HostProperty("gres", "gpu:2")], computation_speed=[1.0])
-    >>> site = Site([gpu, Host(id=1, name="n0", core_count=8, computation_speed=[1.0])])
+    >>> site = OfferedHosts([gpu, Host(id=1, name="n0", core_count=8, computation_speed=[1.0])])
     >>> sorted(site.eligible(read_request('{"gres": {"gpu": 1}}'), 1))
     [0]
     >>> site.refusal(read_request('{"gres": {"gpu": 4}}'), 1)

@@ -234,7 +234,7 @@ class AttemptReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         lost: the seconds of work that were lost.
 
     >>> ended = {"starting_time": 0.0, "finish_time": 9.0, "end": "failure", "lost": 9.0}
-    >>> Attempt(job_id="w0!1", first_id="w0!1", number=0, **ended).lost
+    >>> AttemptReport(job_id="w0!1", first_id="w0!1", number=0, **ended).lost
     9.0
     """
 
