@@ -165,11 +165,11 @@ def test_the_second_loop_keeps_to_the_limits_of_slurm_conf(
     jobs: list[tuple[str, str, bool]], loops: dict[str, Any]
 ) -> None:
     """It looks at so many jobs in all, of a user, partition or association, and plans those that may be planned."""
-    queue, made = queue_of(len(jobs)), []
-    for (_, job, _), (user, account, is_young) in zip(queue.snapshot(), jobs, strict=True):
+    queue = queue_of(len(jobs), (ClusterPartition("all", 0xFFFF),))  # with more nodes than jobs
+    made = sorted(queue.jobs(), key=lambda job: job.number)
+    for job, (user, account, is_young) in zip(made, jobs, strict=True):
         job.user, job.account, job.eligible = user, account, 50.0 if is_young else 0.0
-        made.append(job)
-    starter, now = Planner(0xFF), 100
+    starter, now = Planner(0xFFFF), 100
     run_backfill(queue, starter, SchedulerParameters(**loops), now, 0, is_quick=False)
     looked, planned, counts = [], [], Counter[object]()
     for number, job in enumerate(made[: loops.get("bf_max_job_test", 500)]):
