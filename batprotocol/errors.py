@@ -33,7 +33,16 @@ __all__ = [
 ]
 
 
-_repr = Repr()
+_MOST_BITS = 2000
+"""The longest int that is written in digits. Python 3.15 writes the address in memory of one with thousands of them."""
+
+
+class _Repr(Repr):
+    def repr_int(self, value: int, level: int) -> str:
+        return f"an int of {bits} bits" if (bits := value.bit_length()) > _MOST_BITS else super().repr_int(value, level)
+
+
+_repr = _Repr()
 _repr.maxstring = _repr.maxother = _repr.maxlong = 60
 
 
@@ -48,11 +57,15 @@ def an(noun: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as an error shows it: its `repr`, shortened."""
+    """A value as an error shows it: its `repr`, shortened.
+
+    >>> shown([1, "a"]), shown(10**5000)
+    ("[1, 'a']", 'an int of 16610 bits')
+    """
     try:
         return _repr.repr(value)
-    except ValueError:  # Python does not write an int of thousands of digits
-        return f"an int of {value.bit_length()} bits" if isinstance(value, int) else an(type(value).__name__)
+    except ValueError:  # of an object whose repr writes such an int
+        return an(type(value).__name__)
 
 
 def hint(name: str, known: Iterable[str]) -> str:

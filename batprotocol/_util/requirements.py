@@ -26,7 +26,7 @@ def installing(extra: str, *names: str) -> str:
     """The command that installs the packages of an extra.
 
     >>> installing("plots")
-    "pip install 'matplotlib>=3.7'"
+    "pip install 'matplotlib>=3.8'"
 
     Args:
         extra: the name of the extra.

@@ -63,6 +63,8 @@ __all__ = [
 def backfilling_of(given: Backfilling | str | None) -> EASY | Greedy | None:
     """The kind of backfilling with a name of `policies` (`easy=fcfs`), or a given one; None: no backfilling.
 
+    Without an order of its own (`easy`), it takes jobs in the order of their submissions.
+
     Raises:
         InputError: there is none of this name, or it is not EASY, greedy or none.
     """

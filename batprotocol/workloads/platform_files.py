@@ -122,11 +122,13 @@ def read_platform_description(
 ) -> PlatformDescription:
     """Read the content of a platform file, before hosts get roles and numbers."""
     reader = _PlatformReader(host_limit)
+    unitless = _Unitless()
     element: Element | None = None
 
     def begin(each: Element) -> None:
         nonlocal element
         element = each
+        unitless.look(each)
         reader.begin(each)
 
     def end(each: Element) -> None:
@@ -143,7 +145,37 @@ def read_platform_description(
         if line is None:
             place, line = ".".join(filter(None, (element.place, place))), element.line
         raise InputError(error.reason, place, file=filename, line=line) from None
+    unitless.warn(filename)
     return PlatformDescription(reader.hosts, reader.configuration)
+
+
+_UNITS: Final = {
+    "speed": "f",
+    **dict.fromkeys(("bandwidth", "bw", "loopback_bw", "bb_bw", "limiter_link"), "Bps"),
+    **dict.fromkeys(("latency", "lat", "loopback_lat", "bb_lat"), "s"),
+}
+"""The attributes with units, and the unit of a number without one."""
+
+
+class _Unitless:
+    """Counts the numbers without units that SimGrid warns of: all but 0, and warns of them, too."""
+
+    def __init__(self) -> None:
+        self._first = ""
+        self._count = 0
+
+    def look(self, element: Element) -> None:
+        for name in element.attributes.keys() & _UNITS.keys():
+            for text in map(str.strip, element.attributes[name].split(",")):
+                if text[-1:] in tuple("0123456789.") and text.strip("0.+-"):
+                    self._count += 1
+                    counts = f"{shown(text)} has no unit, and counts as {text}{_UNITS[name]}"
+                    self._first = self._first or f"line {element.line}: {element.place}.{name}: {counts}"
+
+    def warn(self, filename: str) -> None:
+        if self._count:
+            others = f" (and {self._count - 1} more)" if self._count > 1 else ""
+            _logger.warning("%s: %s%s; SimGrid warns of it: write the unit", filename, self._first, others)
 
 
 class _Hop(NamedTuple):

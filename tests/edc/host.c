@@ -190,7 +190,7 @@ play(void)
     keep(hello, size + (uint32_t)sizeof flags);
     free(hello);
     double start = now();
-    for (long number = 0; (size = next(&message)) > 0; number++) {
+    while ((size = next(&message)) > 0) {
         int here = fgetc(messages);
         int is_last = ungetc(here, messages) == EOF;
         if (is_last && pausing) {

@@ -133,6 +133,14 @@ def test_what_is_locked_has_hashes() -> None:
     assert all("--require-hashes" in line for line in installs), installs
 
 
+def test_each_package_has_a_lowest_version() -> None:
+    """Else a resolver of lowest versions takes the first one that was ever published."""
+    from versions import required
+
+    assert not [each.name for each in required() if not each.lowest]
+    assert len(required()) > 40
+
+
 def test_the_wheels_are_those_of_all_pythons() -> None:
     built = tomllib.loads(text_of("pyproject.toml"))["tool"]["cibuildwheel"]["build"].split()
     names = {each.rpartition(" ")[2] for each in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", each)}

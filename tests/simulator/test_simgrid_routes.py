@@ -90,3 +90,40 @@ def test_simgrid_reads_them_and_has_the_same_routes(part: int, tmp_path: Path) -
             with pytest.raises(InputError, match="no way from group"):
                 platform.route(source, target)
     assert compared > 100
+
+
+UNITLESS = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="z" routing="Full">
+  <host id="a" speed="100"/><host id="b" speed="100f, 50,0.5 "/><host id="c" speed="1e3Mf"/>
+  <link id="l" bandwidth="125" latency="0"/><link id="m" bandwidth="125Bps" latency="1"/>
+  <link id="n" bandwidth="1kBps" latency="0.0"/>
+  <route src="a" dst="b"><link_ctn id="l"/></route>
+</zone></platform>
+"""
+
+
+def test_numbers_without_units_are_told_as_simgrid_does(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """One warning for a file, with the first of them and the number of others; SimGrid has a line for each."""
+    path = tmp_path / "units.xml"
+    path.write_text(UNITLESS)
+    read_platform(path, master="a")
+    (record,) = caplog.records
+    told = (
+        "line 4: host a.speed: '100' has no unit, and counts as 100f (and 4 more); SimGrid warns of it: write the unit"
+    )
+    assert record.getMessage() == f"{path}: {told}"
+    if has_simgrid():
+        program = "import simgrid, sys; simgrid.Engine(['units']).load_platform(sys.argv[1])"
+        done = subprocess.run([PYTHON, "-c", program, path], check=True, capture_output=True, text=True)
+        assert done.stderr.count("Deprecated unit-less value") == 5
+    caplog.clear()
+    for wrong, right in (
+        ('"100"', '"100f"'),
+        ("50,0.5 ", "50f,0.5f"),
+        ('"125"', '"125Bps"'),
+        ('latency="1"', 'latency="1s"'),
+    ):
+        path.write_text(path.read_text().replace(wrong, right))
+    read_platform(path, master="a")
+    assert not caplog.records

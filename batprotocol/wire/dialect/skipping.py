@@ -17,6 +17,7 @@ __all__ = ["Skipping"]
 
 _BRACKET = re.compile(rb"""[\[\]{}]|"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*'|["'].*""", re.DOTALL)
 _FLAT = re.compile(rb"""[\[{]([^\[\]{}"']*(?:"[^"\\]*(?:\\.[^"\\]*)*"[^\[\]{}"']*)*)[\]}]""", re.DOTALL)
+_TOO_DEEP = re.compile(rb'(?:[ \t\r\n]*(?:\[|\{[ \t\r\n]*"[^"\\]*"[ \t\r\n]*:)){%d}' % (MAX_DEPTH + 1))
 _BLANKS = b" \t\r\n"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -75,6 +76,8 @@ class Skipping(Tokens):
     def skip_plain(self, depth: int) -> bool:
         """Skip a container, if it is one, with the standard library's parser, where both agree."""
         if self.at < self.plain_from or self.data[self.at : self.at + 1] not in CLOSING:
+            return False
+        if _TOO_DEEP.match(self.data, self.at):  # from Python 3.14 on, that parser has no limit of depth
             return False
         if self.latin is None:
             self.latin = self.data.decode("latin-1")  # a character for each byte
