@@ -75,7 +75,7 @@ def engine_on(
     engine: Engine
     with ExitStack() as ends:
         if slurm is not None:
-            from batprotocol._util.dask_engine import DaskEngine
+            from batprotocol._util.engines import DaskEngine
             from batprotocol.sites.slurm.client import LocalRunner, SlurmCommands
             from batprotocol.studies._slurm_workers import SlurmWorkers, Wheels
 
@@ -85,7 +85,7 @@ def engine_on(
             security = workers.security
             engine = DaskEngine(function, workers.address, seconds=seconds, memory=memory, security=security)
         elif dask is not None:
-            from batprotocol._util.dask_engine import DaskEngine
+            from batprotocol._util.engines import DaskEngine
 
             engine = DaskEngine(function, dask, seconds=seconds, memory=memory)
         else:
