@@ -57,8 +57,6 @@ def test_best_fit_is_the_smallest_run_that_is_enough(bits: int, count: int) -> N
 LEAVES = [set(range(4 * leaf, 4 * leaf + 4)) for leaf in range(3)]
 SWITCHES = "\n".join(f"SwitchName=s{leaf} Nodes=n[{4 * leaf}-{4 * leaf + 3}]" for leaf in range(3))
 SWITCHES += "\nSwitchName=t Switches=s[0-2]"
-    "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\nSwitchName=s2 Nodes=n[8-11]\nSwitchName=t Switches=s[0-2]"
-)
 
 
 @pytest.mark.parametrize("plugin", ["linear", "cons_tres"])
