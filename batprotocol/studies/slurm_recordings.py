@@ -286,8 +286,8 @@ def accounting_of_run(run: Mapping[str, Any]) -> Accounting:
 # Times of a real machine: the clock of a recording is faster than it by `speed`
 _EPILOG = 0.0085
 """The time from the end of a job to the moment when its nodes are clean, if nothing else is known."""
-_OTHERS = 0.015
-"""The time from the kill of a job to the moment when its nodes but the first are clean."""
+_OTHERS = 0.15
+"""The time from the kill of a job to the moment when its nodes but the first are clean, at speeds of 10 and of 20."""
 
 
 def phases_of(run: Mapping[str, Any]) -> Phases:
@@ -321,7 +321,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         cycles=tuple(cycles),
         priorities=_priorities(run, last_full, configuration.priority.calc_period),
         epilog=_EPILOG * run["speed"],
-        others=_OTHERS * run["speed"],
+        others=_OTHERS,
         cleaning=_CLEANING * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
         cleaned=moments.cleaned(),
