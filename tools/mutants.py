@@ -6,10 +6,10 @@
 
 cosmic-ray makes the changes (`pip install -e '.[mutants]'`): of a comparison, a boolean, a number, an operator or a
 loop. The places are drawn evenly from all places of the packages. The quick tests of the package run on each change,
-with all engines. With `--whole`, the changes that they do not notice go to the slow tests, too, with as many examples
-as usual. A change that no test notices is printed with its difference: write the missing test, or check that the change
-has no effect. The tree is copied, so the working copy stays as it is. `PACKAGES` defines which folder of tests belongs
-to which package. The tool must not know tests by name.
+with all engines, after the examples in the docstrings of the changed module. With `--whole`, the changes that they do
+not notice go to the slow tests, too, with as many examples as usual. A change that no test notices is printed with its
+difference: write the missing test, or check that the change has no effect. The tree is copied, so the working copy is
+not changed. `PACKAGES` defines which folder of tests belongs to which package. The tool must not know tests by name.
 """
 
 from __future__ import annotations
@@ -51,6 +51,9 @@ PACKAGES = {
     "studies": ("batprotocol/studies", "tests/studies"),
     "translate": ("batprotocol/legacy/translate", "tests/legacy"),
     "wire": ("batprotocol/wire", "tests/wire"),
+    "wire-commands": ("batprotocol/wire/commands", "tests/cli"),
+    "reflection": ("batprotocol/wire/reflection.py", "tests/schemas"),
+    "flexbuffers": ("batprotocol/wire/flexbuffers.py", "tests/schemas"),
     "workloads": ("batprotocol/workloads", "tests/workloads"),
 }
 """The code of each package, and the tests that must notice a change of it."""
@@ -164,9 +167,29 @@ def copied_tree(folder: Path) -> Path:
     return copy
 
 
+EXAMPLES = (
+    "import doctest, importlib, sys; import batprotocol; module = importlib.import_module(sys.argv[1]);"
+    "sys.exit(doctest.testmod(module, globs=vars(batprotocol) | vars(module)).failed > 0)"
+)
+"""The program that runs the examples in the docstrings of a module."""
+
+
+def examples_of(module: str, copy: Path, timeout: float) -> tuple[str, float]:
+    """Run the examples in the docstrings of a module, if it has some, as `tests_of` runs tests."""
+    if ">>> " not in (copy / module).read_text(encoding="utf-8"):
+        return "survived", 0.0
+    name = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    return ended_of([sys.executable, "-c", EXAMPLES, name], copy, timeout)
+
+
 def tests_of(package: str, which: Sequence[str], copy: Path, timeout: float | None) -> tuple[str, float]:
     """Run tests of a package until one fails: "killed", "survived" or "time-out", and the seconds until then."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *which, PACKAGES[package][1]]
+    return ended_of(command, copy, timeout)
+
+
+def ended_of(command: Sequence[str], copy: Path, timeout: float | None) -> tuple[str, float]:
+    """Run a command in a copy of the tree: "killed" if it fails, "survived" or "time-out", and the seconds it took."""
     environment = {**os.environ, "PYTHONPATH": str(copy), "BATPROTOCOL_TEST_PATIENCE": "20"}
     # Bytecode of the unchanged modules is kept. That of changed modules is not written.
     environment |= {"PYTHONDONTWRITEBYTECODE": "" if timeout is None else "1"}
@@ -192,15 +215,15 @@ def tried(mutant: Mutant, copy: Path, timeouts: dict[Sequence[str], float]) -> O
     from cosmic_ray.mutating import use_mutation
     from cosmic_ray.plugins import get_operator
 
-    taken = 0.0
     with use_mutation(copy / mutant.module, get_operator(mutant.operator)(), mutant.occurrence) as (before, after):
         lines = difflib.unified_diff(before.splitlines(), (after or "").splitlines(), n=0, lineterm="")
         difference = "\n".join(line for line in lines if line[:2] not in ("--", "++", "@@"))
+        fate, taken = examples_of(mutant.module, copy, max(timeouts.values()))
         for which, timeout in timeouts.items():
-            fate, seconds = tests_of(mutant.package, which, copy, timeout)
-            taken += seconds
             if fate != "survived":
                 break
+            fate, seconds = tests_of(mutant.package, which, copy, timeout)
+            taken += seconds
     return Outcome(mutant, fate, difference, taken)
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from types import NoneType
 from typing import Any, Final, SupportsIndex, TypeAlias, get_args, get_type_hints
@@ -18,7 +17,7 @@ from msgspec.structs import force_setattr, replace
 
 from batprotocol import model
 from batprotocol.errors import BuilderError, shown
-from batprotocol.model.hosts import FrozenHosts, frozen_hosts
+from batprotocol.model.hosts import FrozenHosts, frozen_hosts, hosts_once
 
 __all__ = [
     "PROTOCOL_VERSION",
@@ -138,13 +137,10 @@ def commit(value: str | None, path: str) -> str | None:
 
 def host_set(value: Any, path: str) -> str:
     try:
-        hosts = frozen_hosts(value)
+        hosts = hosts_once(value)
         text = hosts.text
     except ValueError as error:  # HostSetError, or Python refuses to write an int of thousands of digits
         raise BuilderError(str(error), path) from error
-    if type(value) is not str and isinstance(value, Collection) and len(value) != len(hosts):
-        twice = next(host for host, count in Counter(map(int, value)).items() if count > 1)
-        raise BuilderError(f"expected each host once, got {twice} twice", path)
     if hosts.intervals and hosts.intervals[-1][1] > _LAST_HOST:
         raise BuilderError(f"a host is an integer in [0, {_LAST_HOST}], got {shown(text)}", path)
     return value if type(value) is str and value == text else text  # the given string itself if it is canonical

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import time
 import unicodedata
@@ -177,7 +176,11 @@ class Output:
     @property
     def wrap_at(self) -> int | None:
         """After how many columns prose should be wrapped, None where it should not: lines in a pipe stay whole."""
-        return shutil.get_terminal_size().columns if self._terminal else None
+        if not self._terminal:
+            return None
+        import shutil
+
+        return shutil.get_terminal_size().columns
 
     def lines(self, lines: Iterable[list[Piece]]) -> None:
         """Print these lines."""

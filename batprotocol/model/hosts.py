@@ -7,7 +7,8 @@ so code that has one does not parse the string again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from operator import index
 from typing import TYPE_CHECKING, Final, TypeAlias, Union
@@ -213,6 +214,22 @@ def format_hosts(hosts: HostSet) -> str:
     ('1-3', '7', '0-2 8')
     """
     return frozen_hosts(hosts).text
+
+
+def hosts_once(hosts: HostSet) -> FrozenHosts:
+    """Parse a host set that names each host once, as an allocation does.
+
+    Args:
+        hosts: as for `frozen_hosts`. A string may name a host again, as strings of other programs do.
+
+    Raises:
+        HostSetError: as `frozen_hosts`; or a collection has a host twice.
+    """
+    found = frozen_hosts(hosts)
+    if type(hosts) is not str and isinstance(hosts, Collection) and len(hosts) != len(found):
+        twice = next(host for host, count in Counter(map(int, hosts)).items() if count > 1)
+        raise HostSetError(f"expected each host once, got {twice} twice")
+    return found
 
 
 # Schedulers allocate the same sets again and again, and soon read the same texts in messages.

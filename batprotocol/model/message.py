@@ -19,7 +19,8 @@ class Message(Value, frozen=True):
     Args:
         now: the time at which the message is sent, in simulated seconds. In a message to Batsim, a `now` later than the
             time of Batsim's message is think time: the simulation advances to `now`.
-        events: the events in ascending order of their `timestamp`, each <= `now`.
+        events: the events in ascending order of their `timestamp`, each <= `now`. A message with a later event is
+            not written, unless the caller allows late events.
 
     >>> Message.from_json('{"now": 1.5, "events": []}')
     Message(now=1.5, events=())
@@ -45,13 +46,18 @@ class Message(Value, frozen=True):
         message: Message = formats["binary"].decode(data)
         return message
 
-    def to_binary(self) -> bytes:
+    def to_binary(self, *, allow_late_events: bool = False) -> bytes:
         """Write the message as a flatbuffer.
 
+        Args:
+            allow_late_events: write events that are later than `now`, on which Batsim aborts. By default (False), they
+                are refused. Tests of other programs, and tools for recorded messages, need them.
+
         Raises:
-            EncodeError: the wire cannot hold the value of a field; the error names the field.
+            EncodeError: the wire cannot hold the value of a field, or an event is later than the message; the error
+                names the field.
         """
-        data: bytes = formats["binary"].encode(self)
+        data: bytes = formats["binary"].encode(self, allow_late_events=allow_late_events)
         return data
 
     @classmethod
@@ -68,17 +74,18 @@ class Message(Value, frozen=True):
         message: Message = formats["json"].decode(data, strict=strict)
         return message
 
-    def to_json(self, indent: int | None = None) -> str:
+    def to_json(self, indent: int | None = None, *, allow_late_events: bool = False) -> str:
         """Write the message as JSON text that Batsim reads, without the NUL that ends it on the wire.
 
         Doubles are written in the shortest form that reads back equal.
 
         Args:
             indent: the number of spaces for each level; None (default) writes one line.
+            allow_late_events: write events that are later than `now`, as in `to_binary` (default False).
 
         Raises:
-            EncodeError: the wire cannot hold the value of a field, the text is longer than
-                `batprotocol.wire.json.MAX_TEXT`, or `indent` is invalid.
+            EncodeError: the wire cannot hold the value of a field, an event is later than the message, the text is
+                longer than `batprotocol.wire.json.MAX_TEXT`, or `indent` is invalid.
         """
-        text: str = formats["json"].dumps(self, indent=indent)
+        text: str = formats["json"].dumps(self, indent, allow_late_events=allow_late_events)
         return text

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 import msgspec
 
 from batprotocol.errors import hint
-from batprotocol.model.hosts import HostSet, format_hosts
+from batprotocol.model.hosts import HostSet, hosts_once
 
 __all__ = [
     "REPR_CHARACTERS",
@@ -277,7 +277,7 @@ def hosts_into(value: Value, name: str) -> None:
     """Convert a host set that is not a string to the canonical string."""
     given: Any = getattr(value, name)
     if type(given) is not str:
-        _set(value, name, format_hosts(given))
+        _set(value, name, hosts_once(given).text)
 
 
 # The types of fields whose constructors take more types than the fields hold: any iterable for a tuple, any numbers

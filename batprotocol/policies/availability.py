@@ -406,14 +406,21 @@ class Steps(Generic[Value]):
         return copy
 
     def change(self, begin: float, end: float, by: Value, plus: Callable[[Value, Value], Value]) -> None:
-        """Add to the value between two times, the second of which is later than the first time and than the other."""
+        """Change the value between two times, the second of which is later than the first time and than the other.
+
+        Args:
+            begin: the first of them, in seconds.
+            end: the second one.
+            by: the change.
+            plus: the new value, of the old one and the change. Steps that become equal are one from then on.
+        """
         times, values = self.times, self.values
         first = self._cut(begin)
         last = self._cut(end) if end < math.inf else len(times)
         for place in range(first, last):
             values[place] = plus(values[place], by)
-        for place in (last, first):
-            if 0 < place < len(times) and values[place] == values[place - 1]:
+        for place in range(min(last, len(times) - 1), max(first, 1) - 1, -1):
+            if values[place] == values[place - 1]:
                 del times[place], values[place]
 
     def _cut(self, time: float) -> int:

@@ -3,8 +3,8 @@
 There are three drivers: of whole hosts, of a site, and of a log. The first two have a plan each. The plan of whole
 hosts counts free hosts: one availability profile suffices for all of them, and a user can write a `Backfilling`. The
 plan of a site has the amounts of each host, and an entry of the queue for each partition of a job. Both share this
-module, the jobs, the orders, and what is known of availability. Slurm's controller has its own literal loops: it shares
-`Replies` and the reports of keys without effect.
+module, the jobs, the orders, and what is known of availability. Slurm's controller has its own literal loops: its
+package says what it shares.
 """
 
 from __future__ import annotations

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heappush
+from itertools import islice
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from sortedcontainers import SortedList
 
-from batprotocol.model import Job, Profile
+from batprotocol.model import FinalJobState, Job, Profile
 from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.policies.availability import Amount, Pool, fits
 from batprotocol.policies.failures import Pieces
 from batprotocol.workloads.host_events import Window
 from batprotocol.workloads.host_events.events import UserId
-from batprotocol.workloads.requests import Allocated, Request
+from batprotocol.workloads.requests import Allocated, Dependencies, Request
 from batprotocol.workloads.requests.notation import in_workload_of
 from batprotocol.workloads.requests.offers import needs_of
+from batprotocol.workloads.requests.usage import rerun_id
 
 __all__ = ["Ending", "RunningJob", "State", "WaitingJob", "natural_key", "user_of"]
 
@@ -36,26 +40,37 @@ Ending: TypeAlias = "tuple[float, int, int, str]"
 """The expected end of a job, in seconds, with values that make it unique: see `RunningJob.ending`."""
 
 
-class WaitingJob:
+class QueuedJob:
+    """A job of a queue, as all planners know it.
+
+    Attributes:
+        id: its name, `w0!1`; it has another one when it runs again.
+        number: its place among all jobs: of two that are equal otherwise, the one with the smaller number comes first.
+        submitted: the time of its submission, in seconds.
+    """
+
+    __slots__ = ("id", "number", "submitted")
+
+    def __init__(self, id: str, number: int, submitted: float) -> None:
+        self.id, self.number, self.submitted = id, number, submitted
+
+
+class WaitingJob(QueuedJob):
     """A job that waits.
 
     Attributes:
-        id: its name, `w0!1`.
         job: its description in the `JobSubmittedEvent` of Batsim.
         number: the number of jobs that were submitted before it.
-        submitted: the time of its submission, in seconds.
         size: the number of hosts that it requests, >= 1.
         walltime: the seconds after which Batsim kills it; infinity: never.
         expected: its expected run time in seconds: a prediction, or its walltime.
     """
 
-    __slots__ = ("expected", "id", "job", "number", "size", "submitted", "walltime")
+    __slots__ = ("expected", "job", "size", "walltime")
 
     def __init__(self, id: str, job: Job, number: int, submitted: float) -> None:
-        self.id = id
+        super().__init__(id, number, submitted)
         self.job = job
-        self.number = number
-        self.submitted = submitted
         self.size = job.resource_request
         self.walltime = math.inf if job.walltime is None else job.walltime
         self.expected = self.walltime
@@ -169,6 +184,124 @@ def natural_key(text: str) -> list[tuple[int, int | str]]:
     return [(0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in _DIGITS.split(text)]
 
 
+AnyJob = TypeVar("AnyJob", bound=QueuedJob)
+AnyPartition = TypeVar("AnyPartition")
+
+
+class QueueEntry(Generic[AnyJob, AnyPartition]):
+    """A job in one of the partitions that it can run in. It waits in each of them until it starts in one.
+
+    Attributes:
+        job: the job.
+        partition: the partition.
+        tier: the tier of the partition: entries of a higher one come first.
+        number: a number that no other entry of the queue has.
+    """
+
+    __slots__ = ("job", "number", "partition", "tier")
+
+    def __init__(self, job: AnyJob, partition: AnyPartition, tier: int, number: int) -> None:
+        self.job, self.partition, self.tier, self.number = job, partition, tier, number
+
+
+AnyEntry = TypeVar("AnyEntry", bound="QueueEntry[Any, Any]")
+
+
+class SortedEntries(Generic[AnyEntry]):
+    """Entries in the order of keys that last: each is with its key and its number, by which no two are equal."""
+
+    def __init__(self) -> None:
+        self._sorted: SortedList[tuple[Any, int, AnyEntry]] = SortedList()
+        self._keys: dict[int, tuple[Any, int, AnyEntry]] = {}
+
+    def __iter__(self) -> Iterator[tuple[Any, int, AnyEntry]]:
+        return iter(self._sorted)
+
+    def add(self, entry: AnyEntry, key: Any) -> None:
+        """Add an entry with its key."""
+        ranked = self._keys[entry.number] = (key, entry.number, entry)
+        self._sorted.add(ranked)
+
+    def remove(self, entry: AnyEntry) -> None:
+        """Remove an entry."""
+        self._sorted.remove(self._keys.pop(entry.number))
+
+    def sort(self, key: Callable[[AnyEntry], Any]) -> None:
+        """Give all entries new keys."""
+        self._keys = {number: (key(entry), number, entry) for number, (_, _, entry) in self._keys.items()}
+        self._sorted = SortedList(self._keys.values())
+
+    def in_order(self, now: float) -> Iterator[tuple[Any, int, AnyEntry]]:
+        """The entries, in order. Those that are removed meanwhile may still come."""
+        return following(self._sorted, None)
+
+
+_FEW: Final = 8
+
+
+def following(
+    entries: SortedList[tuple[Any, int, AnyEntry]], after: tuple[Any, int, AnyEntry] | None
+) -> Iterator[tuple[Any, int, AnyEntry]]:
+    """The entries in order, from which some may be removed meanwhile. Mostly, only the first ones are looked at.
+
+    Args:
+        entries: the entries.
+        after: the entry behind which they begin; None: with the first one.
+    """
+    chunk = list(islice(entries if after is None else entries.irange(after, inclusive=(False, True)), _FEW))
+    while chunk:
+        yield from chunk
+        chunk = list(islice(entries.irange(chunk[-1], inclusive=(False, True)), 8 * len(chunk)))
+
+
+class DependentJobs(ABC, Generic[AnyJob]):
+    """The jobs that wait for a time, or for other jobs.
+
+    Attributes:
+        jobs: those that wait, by their ids.
+    """
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, AnyJob] = {}
+        self._dependencies = Dependencies()
+        self._times: list[tuple[float, int, str]] = []  # when to look at jobs again
+
+    @abstractmethod
+    def look(self, job_ids: Iterable[str]) -> None:
+        """The dependencies of jobs may have changed.
+
+        Args:
+            job_ids: the ids under which they were submitted.
+        """
+
+    def note(self, time: float, job: AnyJob) -> None:
+        """Look at a job again at a time."""
+        heappush(self._times, (time, job.number, job.id))
+
+    def submitted(self, job_id: str, request: Request, time: float) -> None:
+        """A job is submitted: others can depend on it."""
+        self.look(self._dependencies.submitted(job_id, request, time))
+
+    def started(self, job_id: str, time: float) -> None:
+        """A job has started."""
+        self.look(self._dependencies.started(job_id, time))
+
+    def ended(self, job_id: str, state: FinalJobState, time: float, why: str = "") -> None:
+        """A job has ended, or was rejected, and does not run again.
+
+        Args:
+            job_id: the id under which it was submitted.
+            state: how.
+            time: when, in seconds.
+            why: why it was rejected.
+        """
+        self.look(self._dependencies.ended(job_id, state, time, why))
+
+    def no_more(self) -> None:
+        """All jobs of the workloads are submitted."""
+        self.look(self._dependencies.no_more())
+
+
 # A job over all of its runs, and each of them.
 
 
@@ -176,21 +309,29 @@ class RunHistory:
     """A job over all of its runs.
 
     Args:
-        job: the job as it was submitted.
+        first_id: its id when it was submitted.
+        job: the job then.
         profile: its profile then, if it is known.
 
     Attributes:
+        id: the id that it has now.
         runs: how often it has run again.
         failures: how often it has run again because of failures.
         kept: the seconds of its work that are kept by checkpoints.
     """
 
-    __slots__ = ("failures", "job", "kept", "profile", "runs")
+    __slots__ = ("failures", "first_id", "id", "job", "kept", "profile", "runs")
 
-    def __init__(self, job: Job, profile: Profile | None) -> None:
+    def __init__(self, first_id: str, job: Job, profile: Profile | None = None) -> None:
+        self.id = self.first_id = first_id
         self.job, self.profile = job, profile
         self.runs = self.failures = 0
         self.kept = 0.0
+
+    def rename(self) -> str:
+        """The job is registered once more: it gets the id of its current run. Returns it."""
+        self.id = rerun_id(self.first_id, self.runs)
+        return self.id
 
 
 class JobRun(NamedTuple):
@@ -446,17 +587,14 @@ class JobKind:
         self.fitting.symmetric_difference_update((host,))
 
 
-class SiteEntry:
-    """A job in one of the partitions that it can run in.
+class SiteEntry(QueueEntry["SiteJob", str]):
+    """An entry of the queue of a site.
 
     Attributes:
-        job: the job.
         partition: the name of the partition; "" where there are none.
-        tier: its priority tier.
         promised: the reservation in which it would run; None: it would run in none.
         place: where it is in turn: the entries of a partition, or of a reservation, are in one line.
         kind: the jobs that it is alike.
-        number: a number that no other entry has.
         expected: seconds that the job is expected to run there.
         limit: seconds after which it is killed there; infinity: never.
         cores: the most cores that it can take there of all hosts together.
@@ -466,21 +604,15 @@ class SiteEntry:
         could: the hosts that were possible for its reservation, with what was free on them then.
     """
 
-    __slots__ = (
-        *("cores", "could", "expected", "job", "kind", "promised", "limit", "number", "pace", "partition", "place"),
-        *("reserved", "start", "tier"),
-    )
+    __slots__ = (*("cores", "could", "expected", "kind", "promised", "limit", "pace", "place", "reserved", "start"),)
 
     def __init__(
         self, job: SiteJob, partition: str, tier: int, kind: JobKind, number: int, promised: PromisedHosts | None = None
     ) -> None:
-        self.job = job
-        self.partition = partition
+        super().__init__(job, partition, tier, number)
         self.promised = promised
         self.place = partition if promised is None else promised.place
-        self.tier = tier
         self.kind = kind
-        self.number = number
         self.expected = job.expected
         self.limit = job.walltime
         self.cores = self.pace = 0

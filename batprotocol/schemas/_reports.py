@@ -5,13 +5,10 @@ This module must not know how differences are found, or where reports go.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import PurePath
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote
 
 from batprotocol.schemas._differences import Difference, Effect, Verdict, worst_of
 from batprotocol.schemas._sources import Line
@@ -160,6 +157,8 @@ def _json(result: Judged) -> Iterator[str]:
             for each in result.findings
         ],
     }
+    import json
+
     yield json.dumps(document, indent=2, ensure_ascii=False)
 
 
@@ -197,6 +196,8 @@ def _sarif(result: Judged) -> Iterator[str]:
     with suppress(PackageNotFoundError):  # the source runs, and nothing is installed
         driver["version"] = version("batprotocol")
     run = {"tool": {"driver": driver}, "results": [_result(result, each, kinds) for each in result.findings]}
+    import json
+
     yield json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
 
 
@@ -227,6 +228,9 @@ def _result(result: Judged, finding: JudgedDifference, kinds: list[str]) -> dict
 
 
 def _uri(path: str) -> str:
+    from pathlib import PurePath
+    from urllib.parse import quote
+
     name = PurePath(path).as_posix()
     return f"file://{quote(name)}" if os.path.isabs(path) else quote(name)
 

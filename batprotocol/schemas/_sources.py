@@ -27,7 +27,6 @@ import os
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from batprotocol._schema.description import SCHEMA
@@ -107,7 +106,7 @@ def read_schema(
         raise InputError(f"a schema has at most {LARGEST:,} bytes", file=path)
     literals = None
     if path.endswith(".fbs"):
-        data = _compiled(Path(path), include)
+        data = _compiled(path, include)
         literals = literals_of(path, include)
     elif data[4:8] != b"BFBS" and path.endswith(".txt"):
         try:
@@ -120,7 +119,7 @@ def read_schema(
         raise InputError(str(error), file=path) from None
 
 
-def _compiled(path: Path, include: Sequence[str | os.PathLike[str]]) -> bytes:
+def _compiled(path: str, include: Sequence[str | os.PathLike[str]]) -> bytes:
     """Compile an `.fbs` file with flatc."""
     import shutil
     import subprocess
@@ -130,21 +129,23 @@ def _compiled(path: Path, include: Sequence[str | os.PathLike[str]]) -> bytes:
         raise InputError(
             "install flatc to read it (Debian and Ubuntu: apt-get install flatbuffers-compiler), or use a .bfbs file, "
             "which needs no flatc",
-            file=str(path),
+            file=path,
         )
     with tempfile.TemporaryDirectory() as folder:
         options = ["--binary", "--schema", "--bfbs-comments"]
         options += [part for each in include for part in ("-I", os.fspath(each))]
-        command = ["flatc", *options, "-o", folder, "--bfbs-builtins", str(path.resolve())]
+        command = ["flatc", *options, "-o", folder, "--bfbs-builtins", os.path.realpath(path)]
         try:
             done = subprocess.run(command, capture_output=True, check=False, timeout=60)
         except subprocess.TimeoutExpired:
-            raise InputError("flatc does not finish", file=str(path)) from None
-        made = Path(folder) / f"{path.stem}.bfbs"
-        if done.returncode or not made.exists():
+            raise InputError("flatc does not finish", file=path) from None
+        name, _ = os.path.splitext(os.path.basename(path))
+        made = os.path.join(folder, f"{name}.bfbs")
+        if done.returncode or not os.path.exists(made):
             said = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
-            raise InputError(f"flatc refuses it: {said[-1].strip() if said else 'without a message'}", file=str(path))
-        return made.read_bytes()
+            raise InputError(f"flatc refuses it: {said[-1].strip() if said else 'without a message'}", file=path)
+        with open(made, "rb") as file:
+            return file.read()
 
 
 # Descriptions
@@ -400,10 +401,10 @@ class _Part(NamedTuple):
     literal: str = ""
 
 
-def _all_parts(path: str | os.PathLike[str], include: Sequence[str | os.PathLike[str]]) -> Iterator[tuple[Path, _Part]]:
+def _all_parts(path: str | os.PathLike[str], include: Sequence[str | os.PathLike[str]]) -> Iterator[tuple[str, _Part]]:
     """The parts of a file and of the files that it includes."""
-    waiting = [Path(path)] if os.fspath(path).endswith(".fbs") else []
-    seen: set[Path] = set()
+    waiting = [os.path.normpath(path)] if os.fspath(path).endswith(".fbs") else []
+    seen: set[str] = set()
     while waiting and len(seen) < _MOST_FILES:
         file = waiting.pop()
         if file in seen:
@@ -416,8 +417,9 @@ def _all_parts(path: str | os.PathLike[str], include: Sequence[str | os.PathLike
             continue
         for part in _parts(text):
             if part.name.startswith('"'):
-                places = [Path(folder) / part.name[1:-1] for folder in (*include, file.parent)]
-                waiting.append(next((place for place in places if place.exists()), places[-1]))
+                folders = (*include, os.path.dirname(file))
+                places = [os.path.normpath(os.path.join(folder, part.name[1:-1])) for folder in folders]
+                waiting.append(next(filter(os.path.exists, places), places[-1]))
             else:
                 yield file, part
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 
 from batprotocol._util.deprecation import OldName
 from batprotocol.edc import recording
@@ -34,12 +35,12 @@ class Recorder(recording.Recorder):
     ) -> None:
         super().__init__(path, about)
         self.format = format
-        self._encode = FORMATS[format].encode
+        self._encode = partial(FORMATS[format].encode, allow_late_events=True)  # what was said, even if it is wrong
 
     def hello(self, init: str, message: Message) -> None:
         """Record the initialization data, and the hello of the decision component."""
         self.write(Direction.BATSIM_TO_EDC, frames.encode_init(init))
-        self.write(Direction.EDC_TO_BATSIM, frames.encode_hello(message, self.format))
+        self.write(Direction.EDC_TO_BATSIM, frames.encode_hello(message, self.format, allow_late_events=True))
 
     def turn(self, message: Message, reply: Message) -> None:
         """Record a message of the simulator, and the reply to it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from batprotocol import model
 from batprotocol.model import Message
@@ -17,16 +17,30 @@ from batprotocol.model import Message
 __all__ = ["ENGINE", "ENGINES", "Engine", "decode", "encode", "engine", "use_engine"]
 
 
+class Encode(Protocol):
+    """Writes a message as a flatbuffer, and refuses events later than the message, unless they are allowed."""
+
+    def __call__(self, message: Message, /, *, allow_late_events: bool = False) -> bytes:
+        """The bytes of the message."""
+
+
+class EncodeJson(Protocol):
+    """The same as JSON text, or None if there is more to it."""
+
+    def __call__(self, message: Message, /, *, allow_late_events: bool = False) -> str | None:
+        """The text of the message."""
+
+
 class Engine(NamedTuple):
-    """What reads and writes. Its JSON is for plain messages only: it gives None where there is more to it."""
+    """The functions that read and write. Those of JSON are for plain messages only, and give None for others."""
 
     decode: Callable[[bytes | bytearray | memoryview], Message]
-    encode: Callable[[Message], bytes]
+    encode: Encode
     decode_json: Callable[[bytes], Message | None]
-    encode_json: Callable[[Message], str | None]
+    encode_json: EncodeJson
 
 
-def _not_plain(message: Message) -> None:
+def _not_plain(message: Message, /, *, allow_late_events: bool = False) -> None:
     """The Python engine writes all JSON in the one way that `batprotocol.wire.json` has."""
 
 
@@ -45,8 +59,8 @@ def _native() -> Engine:
 
         return python.read_carefully(data) if isinstance(data, bytes) else native.decode(python.as_bytes(data))
 
-    def write_carefully(message: Message) -> bytes:
-        return engine("python").encode(message)
+    def write_carefully(message: Message, allow_late_events: bool) -> bytes:
+        return engine("python").encode(message, allow_late_events=allow_late_events)
 
     native.bind(model, read_carefully, write_carefully)
     return Engine(native.decode, native.encode, native.decode_json, native.encode_json)
@@ -84,10 +98,12 @@ Its argument are the bytes; what follows the flatbuffer, and fields that only a 
 `DecodeError` if they are not a message: `path` and `offset` say where, `partial` holds what could be read.
 """
 
-encode: Callable[[Message], bytes]
+encode: Encode
 """Write a message as a flatbuffer, which the C++ library's verifier accepts.
 
-It raises `EncodeError` if a field holds what the wire cannot carry; `path` names it.
+It raises `EncodeError` if a field holds what the wire cannot carry, or an event is later than the message; `path` names
+the field. With `allow_late_events=True`, it also writes events that are later than the message: tests and
+recordings need them.
 """
 
 if os.environ.get("BATPROTOCOL_ENGINE") == "python" or "native" not in ENGINES:
@@ -109,9 +125,9 @@ def _first_decode(data: bytes | bytearray | memoryview) -> Message:
     return decode(data)
 
 
-def _first_encode(message: Message) -> bytes:
+def _first_encode(message: Message, /, *, allow_late_events: bool = False) -> bytes:
     use_engine("python")
-    return encode(message)
+    return encode(message, allow_late_events=allow_late_events)
 
 
 if ENGINE == "python":

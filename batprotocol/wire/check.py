@@ -18,7 +18,7 @@ from batprotocol.wire.binding import ENVELOPE, MAX_DEPTH, RANGES, class_of, enum
 if TYPE_CHECKING:
     from batprotocol.wire.reflection import Field, Type
 
-__all__ = ["check", "check_for"]
+__all__ = ["check", "check_for", "refuse_late_events"]
 
 _EVENT_DEPTH = 3  # below the message (1) and the table that holds the timestamp (2)
 
@@ -39,6 +39,23 @@ def check(value: Value) -> None:
         _named("timestamp", _double, value.timestamp, 0)  # type: ignore[attr-defined]  # events have one
     else:
         _fields(value, 1)
+
+
+def refuse_late_events(message: Message) -> None:
+    """Raise `EncodeError` if an event is later than its message, as the rule time.after-now has it.
+
+    Args:
+        message: a message that can be written otherwise.
+    """
+    now = float(message.now)
+    for index, event in enumerate(message.events):
+        timestamp = float(event.timestamp)
+        if not timestamp <= now and timestamp == timestamp:
+            raise EncodeError(
+                f"{type(event).__name__} is at {timestamp}, after the now of its message, {now}: give the message a "
+                "later now (allow_late_events=True writes it as it is)",
+                f"events[{index}].timestamp",
+            )
 
 
 def _event(value: Any, depth: int) -> None:

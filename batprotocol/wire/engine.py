@@ -55,7 +55,7 @@ def decode(data: bytes | bytearray | memoryview) -> Message:
     return message
 
 
-def encode(message: Message) -> bytes:
+def encode(message: Message, /, *, allow_late_events: bool = False) -> bytes:
     """Write a message as a flatbuffer."""
     if not isinstance(message, Message):
         raise EncodeError(f"expected a Message, got {an(type(message).__name__)}")
@@ -66,4 +66,6 @@ def encode(message: Message) -> bytes:
         raise EncodeError(f"the message cannot be written: {error}") from error
     if len(data) > reader.MAX_SIZE:
         raise EncodeError(f"the message takes {len(data)} bytes, a flatbuffer has at most {reader.MAX_SIZE}")
+    if not allow_late_events:
+        check.refuse_late_events(message)
     return data

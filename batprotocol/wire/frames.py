@@ -11,7 +11,6 @@ import math
 import re
 import struct
 from contextlib import suppress
-from json import dumps
 from struct import Struct, error
 from typing import Final, NamedTuple
 
@@ -150,12 +149,13 @@ def behind_flags(fault: DecodeError) -> DecodeError:
     return DecodeError(fault.reason, fault.path, offset, fault.partial)
 
 
-def encode_hello(message: Message, format: str = "binary") -> bytes:
+def encode_hello(message: Message, format: str = "binary", *, allow_late_events: bool = False) -> bytes:
     """The frame of message 1.
 
     Args:
         message: the first message of a decision component; it must hold exactly one event, an `EDCHelloEvent`.
         format: "binary" or "json": the format of the whole conversation.
+        allow_late_events: write an event that is later than the message. It is refused by default (False).
 
     Raises:
         EncodeError: this is another message, it cannot be written, or the format is unknown.
@@ -164,7 +164,8 @@ def encode_hello(message: Message, format: str = "binary") -> bytes:
         raise EncodeError(f"expected 'binary' or 'json', got {format!r}", "format")
     if not isinstance(message, Message) or [type(event) for event in message.events] != [EDCHelloEvent]:
         raise EncodeError("the first message must hold exactly one event, an EDCHelloEvent", "events")
-    return flagged(json.encode(message) if format == "json" else binary.encode(message), format)
+    encode = json.encode if format == "json" else binary.encode
+    return flagged(encode(message, allow_late_events=allow_late_events), format)
 
 
 def decode_hello(frame: bytes | bytearray | memoryview, *, strict: bool = True) -> Hello:
@@ -198,6 +199,8 @@ def encode_refusal(heard: bytes, reason: str) -> bytes:
     size = _U32.unpack_from(heard)[0] if len(heard) >= 4 else None
     begins = size == len(heard) - 4
     if begins or heard[:1] == b"{":
+        from json import dumps
+
         text = dumps({reason: 0}).encode() + b"\0"
         return flagged(text, "json") if begins else text
     return binary.encode(Message(0.0, (SimulationErrorEvent(timestamp=0.0, error=reason),)))

@@ -62,33 +62,38 @@ def decode(
     return message
 
 
-def encode(message: Message, indent: int | None = None) -> bytes:
+def encode(message: Message, indent: int | None = None, *, allow_late_events: bool = False) -> bytes:
     """Write a message as the JSON that Batsim reads from its socket: one line, with the NUL that ends it.
 
     Raises:
         EncodeError: as `dumps`.
     """
-    return dumps(message, indent).encode() + b"\0"
+    return dumps(message, indent, allow_late_events=allow_late_events).encode() + b"\0"
 
 
-def dumps(message: Message, indent: int | None = None) -> str:
+def dumps(message: Message, indent: int | None = None, *, allow_late_events: bool = False) -> str:
     """Write a message as JSON text.
 
     Args:
         message: the message.
         indent: spaces for each level, or None: one line.
+        allow_late_events: write events that are later than the message. They are refused by default (False).
 
     Non-ASCII characters are escaped; NaN and infinities are written as `NaN`, `Infinity` and `-Infinity`.
 
     Raises:
-        EncodeError: a field has an invalid value, and `path` names the field; or the text would be longer than
+        EncodeError: a field has an invalid value, or an event is later than the message, and `path` names the field; or
+            the text would be longer than
             `MAX_TEXT`; or `indent` is not a number of spaces.
     """
     if not isinstance(message, Message):
         raise EncodeError(f"expected a Message, got {an(type(message).__name__)}")
     if indent is not None and (type(indent) is not int or indent < 0):
         raise EncodeError(f"expected a number of spaces or None, got {shown(indent)}", "indent")
-    plain = binary.engine(binary.ENGINE).encode_json(message) if indent is None else None
+    plain = None
+    if indent is None:
+        write = binary.engine(binary.ENGINE).encode_json
+        plain = write(message, allow_late_events=True) if allow_late_events else write(message)
     if plain is None:
         from batprotocol.wire import check, tree
 
@@ -101,6 +106,8 @@ def dumps(message: Message, indent: int | None = None) -> str:
             check.check(message)
             raise
         check.check(message)
+        if not allow_late_events:
+            check.refuse_late_events(message)
         plain = _text(written, indent)
     return plain
 

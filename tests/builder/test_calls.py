@@ -83,13 +83,14 @@ def stamped(event: Event, timestamp: float) -> Event:
 
 
 def test_defaults() -> None:
-    hello, begins, execute, completed, probe, data = built(
+    hello, begins, execute, completed, probe, data, triggered = built(
         lambda b: b.add_edc_hello("fcfs", "1"),
         lambda b: b.add_simulation_begins(batsim_version="5", computation_hosts=[COMPUTING] * 3),
         lambda b: b.add_execute_job("w0!1", "0-3"),
         lambda b: b.add_job_completed("w0!1", FinalJobState.COMPLETED_SUCCESSFULLY),
         lambda b: b.add_create_probe("power", hosts=0, trigger=OneShot(1)),
         lambda b: b.add_probe_data_emitted("power", Metrics.Power, 3, hosts=0),
+        lambda b: b.add_trigger_probe("power"),
     )
     assert hello == model.EDCHelloEvent(
         decision_component_name="fcfs",
@@ -115,6 +116,7 @@ def test_defaults() -> None:
     spread = PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
     assert execute == model.ExecuteJobEvent(job_id="w0!1", allocation=AllocationPlacement("0-3", spread))
     assert completed == model.JobCompletedEvent(job_id="w0!1", state=FinalJobState.COMPLETED_SUCCESSFULLY)
+    assert triggered == model.TriggerProbeEvent(probe_id="power", force_data_emission=True)
     assert probe == model.CreateProbeEvent(
         probe_id="power", resources=HostResources("0"), measurement_triggering_policy=OneShot(1)
     )

@@ -81,6 +81,12 @@ def test_one_host(path: str, hosts: Any) -> None:
     assert field(HOSTED[path](hosts), path) == "7"
 
 
+@hosted
+def test_the_last_host_that_there_can_be(path: str) -> None:
+    assert field(HOSTED[path](2**32 - 1), path) == "4294967295"
+    assert refusal(MessageBuilder(), HOSTED[path](2**32)).reason.endswith("[0, 4294967295], got '4294967296'")
+
+
 WRONG_HOSTS = [
     ("3-1", "3-1"),
     ("a", "a"),
@@ -96,6 +102,7 @@ WRONG_HOSTS = [
     ("4294967296", "4294967296"),
     (2**32, "4294967296"),
     ("0-5000000000", "0-5000000000"),
+    ("0 4294967296", "0 4294967296"),
     ("\ud800", "ud800"),
 ]
 

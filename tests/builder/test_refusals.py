@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 from calls import CALLS, COMPUTING, HALF_DONE, JOB, NOW, Call, adding, built, every_call, refusal, state
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from batprotocol import model
@@ -417,6 +417,8 @@ def test_add_refuses_what_the_method_refuses(call: Call, wrong: object) -> None:
             assert refusal(builder, adding(event)).path == name
 
 
+@example(progress=0.0, depth=0)
+@example(progress=1.0, depth=1)
 @given(progress=st.floats(), depth=st.integers(0, 5))
 def test_progress_is_taken_exactly_in_0_1(progress: float, depth: int) -> None:
     value: KillProgress = atomic(progress)

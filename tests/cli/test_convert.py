@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from commands import ENVIRONMENT, HELLO, MESSAGE, PROGRAM, Result, as_json, run, run_here, write
 
+from batprotocol.model import Message, RejectJobEvent
 from batprotocol.wire import decode, detect, frames
 
 
@@ -19,6 +20,19 @@ def test_convert_there_and_back(message_file: Path, tmp_path: Path) -> None:
     assert text.read_text() == MESSAGE.to_json(2) + "\n"
     assert run_here("convert", text, binary) == Result(0, "", "")
     assert binary.read_bytes() == MESSAGE.to_binary()
+
+
+def test_a_recorded_event_that_is_later_than_its_message_is_converted(tmp_path: Path) -> None:
+    late = Message(1.0, (RejectJobEvent(timestamp=5.0, job_id="w!1"),))
+    data = late.to_binary(allow_late_events=True)
+    given = write(tmp_path / "late.bin", data)
+    assert run_here("convert", given, tmp_path / "late.json") == Result(0, "", "")
+    assert (tmp_path / "late.json").read_text() == late.to_json(2, allow_late_events=True) + "\n"
+    assert run_here("convert", tmp_path / "late.json", tmp_path / "back.bin") == Result(0, "", "")
+    assert (tmp_path / "back.bin").read_bytes() == data
+    shown = run_here("dump", "--json", given)
+    assert shown.status == 0
+    assert json.loads(shown.out)["events"][0]["timestamp"] == 5.0
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from importlib import import_module
 from pathlib import Path
 
@@ -74,3 +75,90 @@ def test_a_command_of_another_package_that_is_none(tmp_path: Path, value: str) -
     assert done.returncode == 1
     assert done.stderr.startswith(f"batproto: hello: {value} ")
     assert done.stderr.count("\n") == 1
+
+
+LOOK = """
+import sys
+sys.path[:] = [{places}, *sys.path]
+from batprotocol.cli.families import of_others
+print(sorted(of_others()), "importlib.metadata" in sys.modules)
+"""
+
+
+def look(*places: Path) -> str:
+    """The commands of other packages, and whether a look at their files was not enough to know them."""
+    code = LOOK.format(places=", ".join(repr(str(place)) for place in (*places, ROOT)))
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.slow
+def test_a_look_at_the_files_of_entry_points_misses_no_command(tmp_path: Path) -> None:
+    assert look(tmp_path, tmp_path / "absent") == "[] False"
+    other = tmp_path / "other"
+    info = other / "other-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[console_scripts]\nother = other:main\n")
+    (other / "old.egg-info").write_text("Name: old\n")  # a file, as distutils wrote it
+    assert look(other) == "[] False"
+
+    plugged = tmp_path / "plugged"
+    plugged.mkdir()
+    plug_in(plugged)
+    assert look(other, plugged) == "['hello'] True"
+    info = plugged / "hello_batproto-1.0.dist-info"
+    (info / "METADATA").rename(info / "PKG-INFO")
+    info = info.rename(plugged / "hello_batproto.egg-info")
+    assert look(plugged) == "['hello'] True"
+
+    info.rename(plugged / "EGG-INFO")
+    egg = plugged.rename(tmp_path / "hello-1.0.egg")
+    assert look(egg) == "['hello'] True"
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name in ("PKG-INFO", "entry_points.txt"):
+            archive.write(egg / "EGG-INFO" / name, f"hello.egg-info/{name}")
+    assert look(tmp_path / "all.zip") == "['hello'] True"
+
+
+ELSEWHERE = """
+import sys
+sys.path.insert(0, {root!r})
+
+class Elsewhere:
+    def find_spec(self, *arguments):
+        return None
+
+    def find_distributions(self, context):
+        from importlib.metadata import PathDistribution
+        from pathlib import Path
+        return map(PathDistribution, Path({folder!r}).glob("*.dist-info"))
+
+sys.meta_path.append(Elsewhere())
+from batprotocol.cli.families import of_others
+print(sorted(of_others()))
+"""
+
+
+@pytest.mark.slow
+def test_a_finder_of_packages_that_looks_elsewhere_is_asked(tmp_path: Path) -> None:
+    plug_in(tmp_path)
+    code = ELSEWHERE.format(root=str(ROOT), folder=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['hello']"
+
+
+IMPORTED = """
+import gc, sys
+sys.path.insert(0, {root!r})
+from batprotocol.cli.main import batproto
+before = gc.get_freeze_count()
+batproto.commands["schema"]
+print(gc.isenabled(), gc.get_freeze_count() > before + 1000)
+"""
+
+
+@pytest.mark.slow
+def test_python_searches_the_modules_of_a_command_no_more() -> None:
+    code = IMPORTED.format(root=str(ROOT))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"

@@ -148,6 +148,17 @@ def test_values_write_host_sets_and_leave_strings(held: Any) -> None:
     assert (held("3 1"), held("whatever"), held("")) == ("3 1", "whatever", "")
 
 
+@given(st.lists(host_ids, max_size=8), st.sampled_from(HOLDERS))
+def test_values_take_each_host_once(hosts: list[int], held: Any) -> None:
+    """As the builder does: a host that is named twice is a mistake, and would be dropped in silence."""
+    for given_hosts in (hosts, tuple(hosts), np.array(hosts, dtype=np.uint64)):
+        if len(hosts) == len(set(hosts)):
+            assert held(given_hosts) == written(set(hosts))
+        else:
+            with pytest.raises(HostSetError, match=r"expected each host once, got \d+ twice"):
+                held(given_hosts)
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -123,6 +123,19 @@ def test_the_formulas_are_near_the_best_interval(formula: Callable[[float, float
     assert daly(cost, mtbf) == pytest.approx(best, rel=5e-3)
 
 
+@pytest.mark.parametrize(
+    ("ratio", "interval"), [(0.02, 2 * (1 + 1 / 30 + 1 / 900) - 0.2), (0.5, 2 * (1 + 1 / 6 + 1 / 36) - 1.0)]
+)
+def test_daly_s_interval_is_his_series(ratio: float, interval: float) -> None:
+    """In units of the root of half the product of cost and mean time: their ratio is twice the square of 1/10, 1/2."""
+    mtbf = 7200.0
+    cost = ratio * mtbf
+    unit = (cost * mtbf / 2) ** 0.5
+    assert daly(cost, mtbf) == pytest.approx(interval * unit)
+    assert daly(2 * mtbf, mtbf) == mtbf
+    assert daly(1.99 * mtbf, mtbf) != mtbf
+
+
 # Random simulations
 
 

@@ -383,8 +383,7 @@ def test_who_gives_way_to_whom(
 ) -> None:
     machine = Machine(1)
     job = machine.run([0], 4, partition, qos=qos)
-    assert machine.preempting.mode_of(job) == mode
-    assert machine.preempting.grace_of(job) == grace
+    assert machine.preempting.terms(job) == (mode, grace, 0.0)
     assert (machine.find(machine.entry(1, 2, "high")) is not None) == to_tier
     assert (machine.find(machine.entry(1, 2, "low", qos="urgent")) is not None) == to_urgent
     assert machine.find(machine.entry(1, 2, "low")) is None
@@ -406,6 +405,14 @@ def test_work_that_is_kept_is_no_loss() -> None:
     machine.run([0], 2, "low", 50.0)
     machine.run([0], 2, "low", 0.0, qos="cheap")
     assert machine.find(machine.entry(1, 1, "high")) == (["w0!1"], [0])
+
+
+def test_of_equal_losses_that_of_the_job_that_started_last_comes_first() -> None:
+    machine = Machine(1)
+    for started in (10.0, 30.0, 20.0):
+        machine.run([0], 1, "low", started, qos="cheap")
+    assert machine.find(machine.entry(1, 2, "high")) == (["w0!1"], [0])
+    assert machine.find(machine.entry(1, 3, "high")) == (["w0!1", "w0!2"], [0])
 
 
 def test_as_few_jobs_as_possible_give_way() -> None:

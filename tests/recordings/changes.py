@@ -12,7 +12,7 @@ from recorded import said_in
 from batprotocol import Event, Message, model
 from batprotocol.model import Direction
 from batprotocol.recordings import Entry
-from batprotocol.wire import FORMATS, frames
+from batprotocol.wire import FORMATS, binary, frames
 
 Run: TypeAlias = list[Entry]
 B2E, E2B = Direction.BATSIM_TO_EDC, Direction.EDC_TO_BATSIM
@@ -27,7 +27,8 @@ def loaded(path: Path) -> Run:
 
 def with_message(run: Run, number: int, message: Message) -> Run:
     """The same run with another message, in binary."""
-    data = frames.encode_hello(message, "binary") if number == 1 else message.to_binary()
+    encode = frames.encode_hello if number == 1 else binary.encode
+    data = encode(message, allow_late_events=True)
     return [*run[:number], Entry(number, run[number].direction, data), *run[number + 1 :]]
 
 

@@ -246,30 +246,39 @@ def test_each_attempt_of_a_job_that_never_ran() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(0, 9)), min_size=1, max_size=5),
+    st.lists(
+        st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(0, 9), st.floats(0, 1)), min_size=1, max_size=5
+    ),
     st.integers(0, 40),
     st.integers(1, 40),
 )
 def test_host_seconds_are_useful_lost_or_checkpoints(
-    lengths: list[tuple[int, int, int]], begin: int, length: int
+    lengths: list[tuple[int, int, int, float]], begin: int, length: int
 ) -> None:
     """Also of a part of a run: the attempts of a job follow one another, with work, checkpoints, and lost work."""
     rows, attempts, now = [], [], 0
-    for number, (work, lost, wait) in enumerate(lengths):
+    for number, (work, lost, wait, kept) in enumerate(lengths):
         last = number == len(lengths) - 1
         name = "w0!1" if not number else f"again!w0-1~{number}"
         start = now + wait
         now = start + work + (0 if last else lost)
         rows.append(row(name, start - wait, start, now, FinalJobState.COMPLETED_SUCCESSFULLY if last else KILLED))
         end = "completed" if last else "failure"
-        attempts.append(attempt(name, "w0!1", number, start, now, end, work=work, lost=0 if last else lost))
+        times = {"work": work, "lost": 0 if last else lost, "checkpoints": kept * work}
+        attempts.append(attempt(name, "w0!1", number, start, now, end, **times))
     busy = {second for each in attempts for second in range(int(each.starting_time), int(each.finish_time))}
     gone = {second for each in attempts for second in range(int(each.finish_time - each.lost), int(each.finish_time))}
     inside = set(range(begin, begin + length))
     found = measured(rows, 3, attempts=attempts, begin=float(begin), end=float(begin + length))
     assert found.failures is not None
     assert found.failures.lost_work == pytest.approx(len(gone & inside), abs=1e-6)
-    assert found.failures.goodput == pytest.approx(len((busy - gone) & inside) / (3 * length), abs=1e-6)
+    kept = sum(  # spread evenly over their attempts
+        each.checkpoints
+        * len({*range(int(each.starting_time), int(each.finish_time))} & inside)
+        / (each.finish_time - each.starting_time)
+        for each in attempts
+    )
+    assert found.failures.goodput == pytest.approx((len((busy - gone) & inside) - kept) / (3 * length), abs=1e-6)
     assert found.utilisation == pytest.approx(len(busy & inside) / (3 * length), abs=1e-6)
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from batprotocol._util.tables import Rows
+from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.results import (
     EnergyRow,
@@ -34,7 +35,7 @@ from batprotocol.results import (
 )
 from batprotocol.results.arithmetic import Pair, StepSeries, difference, plus, quotient, times, total
 from batprotocol.results.files import jobs_text
-from batprotocol.results.times import HostUse, RunRows
+from batprotocol.results.times import HostUse, MeasuredTime, RunRows
 
 WITHOUT_ENGINE = True
 
@@ -444,3 +445,27 @@ def test_the_times_of_a_job_are_those_of_64_bits(submitted: float, waited: float
     row = job("1", submitted, start, runtime)
     assert (row.finish_time, row.waiting_time) == (float(finish), float(waiting))
     assert (row.turnaround_time, row.stretch) == (float(turnaround), float(rounded(turnaround / ran)))
+
+
+@pytest.mark.parametrize("rest", [MeasuredTime(None, None), MeasuredTime(3.0, 8.0)])
+@pytest.mark.parametrize("begin", [None, 4.0])
+@pytest.mark.parametrize("end", [None, 7.0])
+def test_a_measured_time_is_a_window_if_both_ends_are_times(
+    rest: MeasuredTime, begin: float | None, end: float | None
+) -> None:
+    found = rest.within(begin, end)
+    assert found.begin == (rest.begin if begin is None else begin)
+    assert found.end == (rest.end if end is None else math.nextafter(end, 0.0))
+    assert found.is_window == (begin is not None and end is not None)
+
+
+def test_a_line_that_is_cut_short_is_named_and_so_is_another_fault(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    whole = jobs_text([])
+    path.write_text(whole + "1,w0\n")
+    with pytest.raises(InputError, match="the line is cut short") as refused:
+        list(read_jobs(path))
+    assert refused.value.line == 2
+    path.write_bytes(whole.encode() + b"\xff,w0\n")
+    with pytest.raises(InputError, match="it is not text in UTF-8"):
+        list(read_jobs(path))

@@ -73,7 +73,7 @@ def test_what_is_no_initialization_data(text: Any) -> None:
 def test_hellos_survive(event: EDCHelloEvent, format: str, now: float) -> None:
     message = Message(now, (event,))
     for _ in each_engine():
-        frame = frames.encode_hello(message, format)
+        frame = frames.encode_hello(message, format, allow_late_events=True)
         assert frame[:4] == {"binary": b"\x01\0\0\0", "json": b"\x02\0\0\0"}[format]
         for form in (frame, bytearray(frame), memoryview(frame)):
             assert frames.decode_hello(form) == (frame[0], format, message)

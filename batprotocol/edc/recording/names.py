@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from batprotocol.model import Direction
@@ -136,22 +136,22 @@ def place_of(name: str, previous: str = "") -> MessagePlace:
     >>> place_of("4.bin", "3.bin")
     MessagePlace(number=4, direction='')
     """
-    path = PurePosixPath(name)
-    if TWINS in path.parts[:-1]:
+    folder, base = posixpath.split(name)
+    if TWINS in folder.split("/"):
         return MessagePlace()
-    number, direction = _numbered(path)
+    number, direction = _numbered(base)
     if number is None or direction:
         return MessagePlace(number, direction)
-    before = PurePosixPath(previous)
-    return (
-        MessagePlace(number) if before.parent == path.parent and _numbered(before)[0] == number - 1 else MessagePlace()
-    )
+    folder_before, before = posixpath.split(previous)
+    follows = posixpath.normpath(folder_before) == posixpath.normpath(folder) and _numbered(before)[0] == number - 1
+    return MessagePlace(number) if follows else MessagePlace()
 
 
-def _numbered(path: PurePosixPath) -> tuple[int | None, str]:
-    number, _, direction = path.stem.rpartition("-")
+def _numbered(base: str) -> tuple[int | None, str]:
+    stem, _ = posixpath.splitext(base)
+    number, _, direction = stem.rpartition("-")
     if direction not in DIRECTIONS:
-        number, direction = path.stem, ""
+        number, direction = stem, ""
     return int(number) if number.isdecimal() and len(number) < 10 else None, direction
 
 

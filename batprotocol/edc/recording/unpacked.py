@@ -17,7 +17,6 @@ import bz2
 import io
 import lzma
 import re
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -385,6 +384,8 @@ def _chunk(file: IO[bytes], place: int, size: int) -> Iterator[bytes]:
 def _sorted(file: IO[bytes], members: Sequence[tuple[str, int, int]]) -> Iterator[Member]:
     """The same members in the same order, from a temporary file, because the archive has another order."""
     places = {}
+    import tempfile
+
     with tempfile.TemporaryFile() as copy:
         for _, size, place in sorted(members, key=itemgetter(2)):
             places[place] = copy.tell()

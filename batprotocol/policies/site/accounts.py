@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from batprotocol.policies.fair_share import (
     Association,
@@ -24,11 +24,30 @@ from batprotocol.policies.fair_share import (
     size_factor,
 )
 from batprotocol.policies.jobs import SiteEntry, SiteJob, SiteRunning
+from batprotocol.policies.rules import ScopeUsage, exceeded
 from batprotocol.policies.site.rules import ANY, Limits, Priority, SiteRules
 from batprotocol.workloads.requests.offers import Offer, needs_of
 
 _NONE: Final = Limits()
-Scope = tuple[str, object]
+
+
+class LimitedScope(NamedTuple):
+    """A scope that jobs belong to, and that may have limits.
+
+    Attributes:
+        name: its name, for people.
+        limits: its limits.
+        most: the most of each resource that its running jobs may have, by name.
+        usage: what its jobs have.
+    """
+
+    name: str
+    limits: Limits
+    most: Mapping[str, int]
+    usage: ScopeUsage
+
+
+_UNITS: Final = {"node": "hosts", "cpu": "cores", "gres/gpu": "GPUs"}
 
 
 class LimitUsage:
@@ -40,86 +59,91 @@ class LimitUsage:
 
     def __init__(self, rules: SiteRules) -> None:
         self._rules = rules
-        self._running: dict[Scope, list[int]] = defaultdict(_nothing)
-        self._waiting: dict[Scope, int] = defaultdict(int)
+        self._usage: dict[tuple[str, object], ScopeUsage] = defaultdict(ScopeUsage)
+        self._known: dict[tuple[object, ...], tuple[LimitedScope, ...]] = {}
 
-    def _scopes(self, job: SiteJob) -> Iterator[tuple[Scope, Limits]]:
-        """The scopes that a job belongs to and that may have limits."""
+    def _scopes(self, job: SiteJob) -> tuple[LimitedScope, ...]:
+        """The scopes that a job belongs to and that may have limits. Jobs that are alike ask once."""
+        request = job.request
+        array = None if request.array is None else request.array.limit
+        key = type(request.user), request.user, request.account, request.qos, job.array, array
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = tuple(self._found(job))
+        return found
+
+    def _found(self, job: SiteJob) -> Iterator[LimitedScope]:
         rules, request = self._rules, job.request
         user, account, qos = request.user, request.account, request.qos
         if rules.limits is not _NONE:
-            yield ("all jobs", ""), rules.limits
+            yield self._scope("all jobs", "", rules.limits)
         if rules.per_user is not _NONE:
-            yield ("user", user), rules.per_user
+            yield self._scope("user", user, rules.per_user)
         name = account
         while name is not None and name in rules.accounts:
             found = rules.accounts[name]
-            yield ("account", name), found.limits
+            yield self._scope("account", name, found.limits)
             if name == account:
-                yield (f"account {name}, user", user), found.per_user
+                yield self._scope(f"account {name}, user", user, found.per_user)
             name = found.parent
         if qos is not None and qos in rules.qos:
             quality = rules.qos[qos]
-            yield ("QOS", qos), quality.limits
-            yield (f"QOS {qos}, user", user), quality.per_user
-            yield (f"QOS {qos}, account", account), quality.per_account
+            yield self._scope("QOS", qos, quality.limits)
+            yield self._scope(f"QOS {qos}, user", user, quality.per_user)
+            yield self._scope(f"QOS {qos}, account", account, quality.per_account)
         if request.array is not None:
-            yield ("array", job.array), Limits(running=request.array.limit)
+            yield self._scope("array", job.array, Limits(running=request.array.limit))
+
+    def _scope(self, kind: str, name: object, limits: Limits) -> LimitedScope:
+        most = {"node": limits.hosts, "cpu": limits.cores, "gres/gpu": limits.gpus}
+        given = {unit: limit for unit, limit in most.items() if limit is not None}
+        return LimitedScope(f"{kind} {name}".strip(), limits, given, self._usage[kind, name])
 
     def refusal(self, job: SiteJob) -> str | None:
         """Why a job can never run, or cannot wait now, as the end of a sentence; None if it can."""
-        for (kind, name), limits in self._scopes(job):
-            scope = f"{kind} {name}".strip()
-            for number, what in enumerate(("running", "hosts", "cores", "gpus")):
-                most = getattr(limits, what)
-                asked = _amounts(job, job.cores)[number]
-                if most is not None and asked > most:
-                    noun = "jobs" if what == "running" else "GPUs" if what == "gpus" else what
-                    return f"it asks for {asked} {noun}, and {scope} can have {most}"
-            if limits.waiting is not None and self._waiting[kind, name] >= limits.waiting:
-                return f"{limits.waiting} jobs of {scope} wait already"
+        wanted = _tres(job, job.cores)
+        for scope in self._scopes(job):
+            limits = scope.limits
+            if limits.running is not None and limits.running < 1:
+                return f"it asks for 1 jobs, and {scope.name} can have {limits.running}"
+            for unit in exceeded(wanted, {}, scope.most):
+                return f"it asks for {wanted[unit]} {_UNITS[unit]}, and {scope.name} can have {scope.most[unit]}"
+            if limits.waiting is not None and scope.usage.submitted >= limits.waiting:
+                return f"{limits.waiting} jobs of {scope.name} wait already"
         return None
 
     def most_cores(self, job: SiteJob) -> tuple[float, str]:
         """The most cores that a job can have, and who can have them; infinity if they are not limited."""
-        found = ((scope, limits.cores) for scope, limits in self._scopes(job))
-        return min(
-            ((float(cores), f"{kind} {name}".strip()) for (kind, name), cores in found if cores is not None),
-            default=(math.inf, ""),
-        )
+        found = ((float(scope.most["cpu"]), scope.name) for scope in self._scopes(job) if "cpu" in scope.most)
+        return min(found, default=(math.inf, ""))
 
     def blocked(self, entry: SiteEntry) -> bool:
         """Whether limits keep a job from starting in a partition now, on whichever hosts it gets."""
-        job = entry.job
-        for scope, limits in self._scopes(job):
-            used = self._running[scope]
-            most = limits.running, limits.hosts, limits.cores, limits.gpus
-            for has, more, limit in zip(used, _amounts(job, entry.cores), most, strict=True):
-                if limit is not None and has + more > limit:
-                    return True
+        scopes = self._scopes(entry.job)
+        if not scopes:
+            return False
+        wanted = _tres(entry.job, entry.cores)
+        for _, limits, most, usage in scopes:
+            if limits.running is not None and usage.jobs >= limits.running:
+                return True
+            if most and any(True for _ in exceeded(wanted, usage.tres, most)):
+                return True
         return False
 
     def waits(self, job: SiteJob, change: int) -> None:
         """A job waits (1), or waits no longer (-1)."""
-        for scope, _ in self._scopes(job):
-            self._waiting[scope] += change
+        for scope in self._scopes(job):
+            scope.usage.submitted += change
 
     def runs(self, running: SiteRunning, change: int) -> None:
         """A job runs (1), or runs no longer (-1)."""
         job = running.entry.job
-        for scope, _ in self._scopes(job):
-            used = self._running[scope]
-            for place, more in enumerate(_amounts(job, running.cores)):
-                used[place] += change * more
+        for scope in self._scopes(job):
+            scope.usage.runs(_tres(job, running.cores), change)
 
 
-def _amounts(job: SiteJob, cores: int) -> tuple[int, int, int, int]:
-    return 1, job.size, cores, job.gpus
-
-
-def _nothing() -> list[int]:
-    """Jobs, hosts, cores and GPUs; a function with a name, so that a site can be pickled."""
-    return [0, 0, 0, 0]
+def _tres(job: SiteJob, cores: int) -> dict[str, int]:
+    return {"node": job.size, "cpu": cores, "gres/gpu": job.gpus}
 
 
 # The priorities of waiting jobs by the rules of a site: their static factors, and the fair share of users now.

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from heapq import heappop, heappush
+from heapq import heappop
 
 from batprotocol.model import FinalJobState
 from batprotocol.policies.energy import Turn, Wait
-from batprotocol.policies.jobs import PromisedHosts, SiteEntry, SiteJob, SiteRunning
+from batprotocol.policies.jobs import DependentJobs, PromisedHosts, SiteEntry, SiteJob, SiteRunning
 from batprotocol.policies.site.plan import AmountPlanner
 from batprotocol.policies.site.reruns import Reruns
 from batprotocol.policies.site.rules import refusal_of_deadline
@@ -19,10 +19,10 @@ from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.state import SiteState
 from batprotocol.policies.site.windows import Windows
 from batprotocol.workloads.host_events import HostChange, HostEvent, Window
-from batprotocol.workloads.requests import Dependencies, Request, read_request
+from batprotocol.workloads.requests import Request, read_request
 
 
-class HeldJobs:
+class HeldJobs(DependentJobs[SiteJob]):
     """The jobs that wait, until they start or never can.
 
     Args:
@@ -33,8 +33,7 @@ class HeldJobs:
         starts: which jobs wait for a better time; None: they start as soon as they can.
         reject: rejects a job, with a reason.
 
-    Attributes:
-        jobs: the jobs whose time or dependency has not come.
+    `jobs` has those whose time or dependency has not come.
     """
 
     def __init__(
@@ -54,28 +53,18 @@ class HeldJobs:
             starts,
             reject,
         )
-        self.jobs: dict[str, SiteJob] = {}
-        self._dependencies = Dependencies()
-        self._times: list[tuple[float, int, str]] = []  # when to look at jobs again
+        super().__init__()
         self._joined = False
         self.sleeping: Sleeping | None = None
         """The hosts that sleep; None: none do."""
 
     # Jobs come
 
-    def submitted(self, job_id: str, request: Request, time: float) -> None:
-        """A job is submitted: others can depend on it."""
-        self._see(self._dependencies.submitted(job_id, request, time))
-
     def unreadable(self, job_id: str, time: float, why: str) -> None:
         """A job was submitted and rejected: nobody can read what it asks for."""
         self._reject_job(job_id, why)
         self._dependencies.submitted(job_id, read_request(None), time)
         self.ended(job_id, FinalJobState.REJECTED, time, why)
-
-    def no_more(self) -> None:
-        """All jobs of the workloads are submitted."""
-        self._see(self._dependencies.no_more())
 
     def hold(self, job: SiteJob) -> bool:
         """A job waits from now on; whether it joins the queue now."""
@@ -174,28 +163,13 @@ class HeldJobs:
 
     # Jobs that others depend on start and end
 
-    def started(self, first_id: str, time: float) -> None:
-        """A job has started."""
-        self._see(self._dependencies.started(first_id, time))
-
-    def ended(self, first_id: str, ended: FinalJobState, time: float, why: str = "") -> None:
-        """A job has ended, or was rejected, and does not run again.
-
-        Args:
-            first_id: its id when it was submitted first.
-            ended: how.
-            time: when.
-            why: why it was rejected.
-        """
-        self._see(self._dependencies.ended(first_id, ended, time, why))
-
     def ended_before(self, job_id: str, request: Request) -> None:
         """A job had succeeded before the first one was submitted. Others can depend on it."""
         self._dependencies.submitted(job_id, request, 0.0)
         self._dependencies.ended(job_id, FinalJobState.COMPLETED_SUCCESSFULLY, 0.0)
 
-    def _see(self, job_ids: Iterable[str]) -> None:
-        """The dependencies of these jobs may have changed."""
+    def look(self, job_ids: Iterable[str]) -> None:
+        """The dependencies of jobs may have changed: those that can start join the queue."""
         for first_id in job_ids:
             job = self.jobs.get(self._reruns.current(first_id))
             if job is not None and self.look_at(job):
@@ -236,10 +210,6 @@ class HeldJobs:
             self.reject(job, why)
 
     # Time goes on
-
-    def note(self, time: float, job: SiteJob) -> None:
-        """Look at a job again at a time, whether it waits or runs then."""
-        heappush(self._times, (time, job.number, job.id))
 
     def passed(self, over: Callable[[str], None]) -> bool:
         """Look at the jobs whose time has come; whether something may start.

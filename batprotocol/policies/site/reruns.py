@@ -24,8 +24,9 @@ from batprotocol.policies.allocations import Chooser
 from batprotocol.policies.availability import Amount, Pool, added, fits, reduced
 from batprotocol.policies.failures import Checkpoint, Failures, Pieces, length_of, scaled
 from batprotocol.policies.jobs import JobRun, RunHistory, SiteEntry, SiteJob, SiteRunning
-from batprotocol.policies.site.rules import Partition, Preemption, Qos, SiteRules
-from batprotocol.workloads.requests.usage import RERUN_WORKLOAD, Attempt, rerun_id
+from batprotocol.policies.rules import PreemptionRules, PreemptionTerms, PreemptMode
+from batprotocol.policies.site.rules import SiteRules
+from batprotocol.workloads.requests.usage import RERUN_WORKLOAD, Attempt
 
 _LEAST = 1e-3
 """The shortest walltime, in seconds."""
@@ -59,12 +60,13 @@ class Reruns:
         self.part = part
         self._checkpoints = part if isinstance(part, Checkpoint) else None
         self._speed, self._seen = speed, seen
-        self._current: dict[str, str] = {}
+        self._histories: dict[str, RunHistory] = {}
         self._ids: dict[Profile, str] = {}  # of the pieces that are registered: equal ones once
 
     def current(self, first_id: str) -> str:
         """The id that a job has now, by the one under which it was submitted."""
-        return self._current.get(first_id, first_id)
+        history = self._histories.get(first_id)
+        return first_id if history is None else history.id
 
     def is_divisible(self, job: SiteJob) -> bool:
         """Whether a job can be killed, and go on from where it was."""
@@ -82,12 +84,12 @@ class Reruns:
         length = length_of(job.profile, job.size, self._speed)
         if length is None:
             return None
-        life = RunHistory(job.job, job.profile)
+        life = RunHistory(job.first_id, job.job, job.profile)
         pieces = self._divided(life, length, job.size, part)
         if pieces.is_plain:
             return None
         job.life = life
-        return self._run(job.first_id, life, pieces)
+        return self._run(life, pieces)
 
     def next(self, job: SiteJob, progress: KillProgress | None, *, is_saved: bool, used: float = 0.0) -> JobRun:
         """The next run of a job.
@@ -98,7 +100,7 @@ class Reruns:
             is_saved: whether it goes on from there; or else from its last checkpoint, or from its start.
             used: the seconds of its walltime that it does not get again, if it goes on from there.
         """
-        life = job.life = job.life or RunHistory(job.job, job.profile)
+        life = job.life = job.life or RunHistory(job.first_id, job.job, job.profile)
         life.runs += 1
         part = self._checkpoints
         length = None if part is None else length_of(life.profile, job.size, self._speed)
@@ -106,8 +108,8 @@ class Reruns:
             pieces = self._pieces_of(job, length)
             place = pieces.place(progress)
             life.kept += pieces.done(place) if is_saved else pieces.kept(place)
-            return self._run(job.first_id, life, self._divided(life, length, job.size, part))
-        id = self._current[job.first_id] = rerun_id(job.first_id, life.runs)
+            return self._run(life, self._divided(life, length, job.size, part))
+        id = self._renamed(life)
         rest = None if job.profile is None else remaining(job.profile, progress if is_saved else None)
         if rest is None:
             return JobRun(id, life.runs, job.job, [], job.profile)
@@ -128,9 +130,13 @@ class Reruns:
         interval = part.seconds(hosts, self._seen())
         return Pieces.of(life.profile, length, life.kept, interval, part.cost, part.restart if life.runs else 0.0)
 
-    def _run(self, first_id: str, life: RunHistory, pieces: Pieces) -> JobRun:
+    def _renamed(self, life: RunHistory) -> str:
+        self._histories[life.first_id] = life
+        return life.rename()
+
+    def _run(self, life: RunHistory, pieces: Pieces) -> JobRun:
         """The run of a job in these pieces."""
-        id = self._current[first_id] = rerun_id(first_id, life.runs)
+        id = self._renamed(life)
         if pieces.is_plain:
             return JobRun(id, life.runs, life.job, [], life.profile)
         new: list[tuple[str, Profile]] = []
@@ -225,7 +231,7 @@ class Displacement(NamedTuple):
     others: list[SiteRunning]
 
 
-class Preemptions:
+class Preemptions(PreemptionRules[SiteEntry, SiteRunning]):
     """Finds jobs that give way.
 
     Args:
@@ -236,44 +242,36 @@ class Preemptions:
 
     def __init__(self, rules: SiteRules, pool: Pool, chooser: Chooser) -> None:
         self._rules, self._pool, self._chooser = rules, pool, chooser
-        self._by_tier = any(partition.preempt != "off" for partition in rules.partitions.values())
+        self._by_tier = any(partition.preempt != PreemptMode.OFF for partition in rules.partitions.values())
 
-    def mode_of(self, job: SiteRunning) -> Preemption:
-        """The fate of a job that gives way."""
-        rules = self._rules_of(job)
-        return "off" if rules is None else rules.preempt
-
-    def grace_of(self, job: SiteRunning) -> float:
-        """How many seconds pass before a job that gives way is killed."""
-        rules = self._rules_of(job)
-        return 0.0 if rules is None else rules.grace
-
-    def _rules_of(self, job: SiteRunning) -> Qos | Partition | None:
-        """The rules by which a job gives way: those of its QOS if another one preempts it, or else of its partition."""
+    def terms(self, job: SiteRunning) -> PreemptionTerms:
+        """How a job gives way: by its QOS if another one preempts it, or else by its partition."""
         name, qualities = job.entry.job.request.qos, self._rules.qos
         if name is not None and name in qualities and any(name in each.preempts for each in qualities.values()):
-            return qualities[name]
-        return self._rules.partitions.get(job.entry.partition)
+            return PreemptionTerms(qualities[name].preempt, qualities[name].grace)
+        partition = self._rules.partitions.get(job.entry.partition)
+        return PreemptionTerms() if partition is None else PreemptionTerms(partition.preempt, partition.grace)
 
-    def _can_give_way(self, job: SiteRunning, entry: SiteEntry) -> bool:
-        if job.is_giving_way or job.is_killed or job.missing or self.mode_of(job) == "off":
+    def is_below(self, job: SiteRunning, other: SiteEntry) -> bool:
+        if job.is_giving_way or job.is_killed or job.missing or self.terms(job).mode == PreemptMode.OFF:
             return False
         partition, tier = self._rules.partitions.get(job.entry.partition), job.entry.tier
-        if partition is not None and partition.preempt != "off" and tier < entry.tier:
+        if partition is not None and partition.preempt != PreemptMode.OFF and tier < other.tier:
             return True
-        if self._by_tier and tier > entry.tier:  # or else two jobs could preempt each other in turns
+        if self._by_tier and tier > other.tier:  # or else two jobs could preempt each other in turns
             return False
-        qos = entry.job.request.qos
+        qos = other.job.request.qos
         preempts = () if qos is None or qos not in self._rules.qos else self._rules.qos[qos].preempts
         return job.entry.job.request.qos in preempts
 
-    def _loss(self, job: SiteRunning, now: float) -> tuple[float, ...]:
-        lost = 0.0 if self.mode_of(job) == "checkpoint" else (now - job.started) * max(job.cores, 1)
+    def loss(self, job: SiteRunning, now: float) -> tuple[float, ...]:
+        is_saved = self.terms(job).mode == PreemptMode.CHECKPOINT
+        lost = 0.0 if is_saved else (now - job.started) * max(job.cores, 1)
         if self._rules.order_of_victims == "youngest":
-            return (-job.started, lost)
+            return -job.started, lost, job.place
         if self._rules.order_of_victims == "priority":
-            return (job.priority, lost)
-        return (lost, -job.started)
+            return job.priority, lost, job.place
+        return lost, -job.started, job.place
 
     def find(
         self,
@@ -293,10 +291,7 @@ class Preemptions:
             may_have: whether the entry may have a host for long enough; None: it may have each one.
         """
         taken = {host for head in heads if head.start <= now for host in head.reserved}
-        victims = sorted(
-            (job for job in running if self._can_give_way(job, entry)),
-            key=lambda job: (*self._loss(job, now), job.place),
-        )
+        victims = self.candidates(running, entry, now)
         if not victims:
             return None
         amount = entry.kind.amount

@@ -24,6 +24,7 @@ from batprotocol.policies.backfilling import PlanSettings, settings_of
 from batprotocol.policies.driver import Actions, Driver, PolicyParts
 from batprotocol.policies.energy import Switching
 from batprotocol.policies.jobs import JobRun, RunningJob, SiteEntry, SiteJob, SiteRunning, State, allocated_by
+from batprotocol.policies.rules import PreemptMode
 from batprotocol.policies.site.admission import Admission
 from batprotocol.policies.site.capped import CappedPlanner, PowerLimits
 from batprotocol.policies.site.host_events import HeldJobs, HostEventEffects
@@ -264,9 +265,9 @@ class Site:
         if waited.request.requeue is False or is_late:
             return RunEnd(progress)
         if end == "preempted" and self._preemptions is not None:
-            mode = self._preemptions.mode_of(job)
-            keeps_place, is_saved = True, mode == "checkpoint"
-            if mode == "cancel":
+            mode = self._preemptions.terms(job).mode
+            keeps_place, is_saved = True, mode == PreemptMode.CHECKPOINT
+            if mode == PreemptMode.CANCEL:
                 return RunEnd(progress)
         elif end in ("failure", "window") and part is not None:
             if (waited.life.failures if waited.life else 0) >= part.times:
@@ -468,7 +469,7 @@ class Site:
         victims = None if found is None else planner.victims(entry, *found, state.now)
         if found is None or not victims:
             return False
-        latest = max(map(self._preemptions.grace_of, victims))
+        latest = max(self._preemptions.terms(victim).grace for victim in victims)
         if latest and not planner.is_clear(entry, found.hosts, latest):
             return False
         now = state.now
@@ -476,7 +477,7 @@ class Site:
         for victim in victims:
             victim.is_giving_way = True
             planner.gives_way(victim)
-            grace = self._preemptions.grace_of(victim)
+            grace = self._preemptions.terms(victim).grace
             by_grace.setdefault(grace, []).append(victim.waited.id)
             self._lasts(victim, now)
         for grace, job_ids in sorted(by_grace.items()):

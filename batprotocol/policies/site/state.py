@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush, heapreplace
-from itertools import islice
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from sortedcontainers import SortedList
 
@@ -18,37 +17,26 @@ from batprotocol.model import Host
 from batprotocol.policies.allocations import Chooser
 from batprotocol.policies.availability import Amount, HostTimeline, KindFilter, Pool
 from batprotocol.policies.fair_share import Association
-from batprotocol.policies.jobs import EntryRanking, JobKind, Promises, Ranked, SiteEntry, SiteJob, SiteRunning, State
+from batprotocol.policies.jobs import (
+    EntryRanking,
+    JobKind,
+    Promises,
+    Ranked,
+    SiteEntry,
+    SiteJob,
+    SiteRunning,
+    SortedEntries,
+    State,
+    following,
+)
 from batprotocol.policies.orders import Multifactor, Order
 from batprotocol.policies.site.accounts import LimitUsage, Priorities
 from batprotocol.policies.site.rules import SiteRules, default_of, partitions_of
 from batprotocol.workloads.host_events import HostChange, HostEvent
 from batprotocol.workloads.requests import Site as Machine
 
-_FEW: Final = 8
 _Place: TypeAlias = tuple[int, Association | None, bool]
 """The tier, the user, if the priority is not a fixed one, and whether the age grows."""
-
-
-class SortedEntries:
-    """Entries by keys that never change."""
-
-    def __init__(self) -> None:
-        self._sorted: SortedList[Ranked] = SortedList()
-        self._keys: dict[int, Ranked] = {}
-
-    def add(self, entry: SiteEntry, key: Any) -> None:
-        """Add an entry with its key."""
-        ranked = self._keys[entry.number] = (key, entry.number, entry)
-        self._sorted.add(ranked)
-
-    def remove(self, entry: SiteEntry) -> None:
-        """Remove an entry."""
-        self._sorted.remove(self._keys.pop(entry.number))
-
-    def in_order(self, now: float) -> Iterator[Ranked]:
-        """The entries, in order. Those that are removed meanwhile may still come."""
-        return _following(self._sorted, None)
 
 
 class _Group:
@@ -146,20 +134,12 @@ class GroupedEntries:
         while heads:
             key, number, ranked, more, members, rest = heads[0]
             yield key, number, ranked[2]
-            rest = _following(members, ranked) if rest is None else rest
-            following = next(rest, None)
-            if following is None:
+            rest = following(members, ranked) if rest is None else rest
+            coming = next(rest, None)
+            if coming is None:
                 heappop(heads)
             else:
-                heapreplace(heads, ((key[0], following[0] - more), following[1], following, more, members, rest))
-
-
-def _following(entries: SortedList[Ranked], after: Ranked | None) -> Iterator[Ranked]:
-    """The entries in order, from which some may be removed meanwhile. Mostly, only the first ones are looked at."""
-    chunk = list(islice(entries if after is None else entries.irange(after, inclusive=(False, True)), _FEW))
-    while chunk:
-        yield from chunk
-        chunk = list(islice(entries.irange(chunk[-1], inclusive=(False, True)), 8 * len(chunk)))
+                heapreplace(heads, ((key[0], coming[0] - more), coming[1], coming, more, members, rest))
 
 
 # The jobs that wait on a site, each in every partition that it can run in, in the order of the queue.

@@ -6,7 +6,12 @@ mark: `slurm:slurm.conf,dump.cfg,qos.txt?backfill=17&limits=16.3`.
 The `scheduler` connects a `controller` with Batsim. The `cluster` is made of the configuration, jobs of requests, and
 operators give `commands`. The `state` of the controller has the jobs and their `queue`, the nodes (`selection` gives
 whole ones, `consumable` shares of them), and `reservations`. Its `clock` calls the two `loops`, which ask the `rules`
-of the site, `preemption` and `priorities`, with `fair_share`.
+of the site and `priorities`, with `fair_share`.
+
+The package shares with the other policies whatever means the same. Of jobs, these are their numbers, their entries in
+the queue, their dependencies, and the ids of later runs. Of rules, these are the terms by which jobs give way, the use
+of limits, windows, and fair share. Values over time and replies are shared, too. Its loops, clock, keys, spent minutes,
+choice of nodes and of jobs that give way are literally those of Slurm: another way would start other jobs.
 """
 
 from __future__ import annotations

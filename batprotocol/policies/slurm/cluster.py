@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from batprotocol.policies.rules import PreemptMode
 from batprotocol.sites.slurm.configuration import (
     NodeLine,
     PartitionLine,
@@ -27,13 +28,13 @@ __all__ = [
     "ClusterPartition",
     "NodeSelection",
     "PartitionAccess",
-    "PreemptMode",
     "SlurmCluster",
     "best_fit",
     "bits_of",
     "cluster_of",
     "lowest",
     "members",
+    "mode_of",
     "runs",
 ]
 
@@ -240,12 +241,13 @@ class ClusterNode(msgspec.Struct, frozen=True, gc=False):
         return sum(count for name, _, count in self.gres if name == GPU)
 
 
-class PreemptMode:
-    """How jobs give way: names of Slurm."""
+def mode_of(text: str) -> str:
+    """The `PreemptMode` that a text of Slurm means: jobs are not suspended, so that they do not give way then.
 
-    OFF: Final = "OFF"
-    CANCEL: Final = "CANCEL"
-    REQUEUE: Final = "REQUEUE"
+    >>> mode_of("requeue"), mode_of("suspend")
+    ('requeue', 'off')
+    """
+    return text if text in (PreemptMode.CANCEL, PreemptMode.REQUEUE) else PreemptMode.OFF
 
 
 class ClusterPartition(msgspec.Struct, frozen=True, gc=False):
@@ -334,7 +336,6 @@ class SlurmCluster(msgspec.Struct, frozen=True, dict=True):
         backfills: whether there is the second loop.
         is_fifo: whether the first loop takes jobs as they came.
         preempts: whether jobs of higher partitions make those of lower ones give way.
-        preempt_youngest: whether the jobs that started last give way first.
         preempt_wait: seconds for which a job waits for those that give way to it, before others do.
         kill_wait: seconds from the end of a limit to the kill that no job survives (KillWait).
         requeues: whether jobs may run again by default.
@@ -354,7 +355,6 @@ class SlurmCluster(msgspec.Struct, frozen=True, dict=True):
     backfills: bool = True
     is_fifo: bool = False
     preempts: bool = False
-    preempt_youngest: bool = False
     preempt_wait: float = 40.0
     kill_wait: float = 30.0
     requeues: bool = True
@@ -410,7 +410,6 @@ def cluster_of(configuration: SlurmConfiguration) -> SlurmCluster:
         and configuration.priority.plugin == "basic"
         and len({each.tier for each in partitions}) <= 1,
         preempts=configuration.preemption.plugin != "none",
-        preempt_youngest=scheduler.preempt_youngest_first,
         preempt_wait=jobs.kill_wait + _MESSAGE_TIMEOUT,
         kill_wait=jobs.kill_wait,
         requeues=jobs.requeue,
@@ -460,7 +459,7 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: S
         rows=line.over_subscribe_jobs if line.over_subscribe == "force" else 1,
         memory_per_cpu=line.memory_per_cpu or jobs.memory_per_cpu or 0,
         memory_per_node=line.memory_per_node or jobs.memory_per_node or 0,
-        preempt_mode={"cancel": PreemptMode.CANCEL, "requeue": PreemptMode.REQUEUE}.get(mode, PreemptMode.OFF),
+        preempt_mode=mode_of(mode),
         grace=int(line.grace_time),
         overtime=over / 60,
         is_spread=line.least_loaded,

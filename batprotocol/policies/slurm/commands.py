@@ -138,7 +138,7 @@ def _reserve(controller: Controller, values: dict[str, str], now: float) -> None
     if values.get("nodes"):
         nodes, flags = _nodes(controller, values["nodes"]), _names(values.get("flags", "").upper())
         who = _names(values.get("users", "")), _names(values.get("accounts", ""))
-        controller.reserve(NodeReservation(name, nodes, start, end, *who, frozenset(flags)), now)
+        controller.reserve(NodeReservation.of(name, nodes, start, end, *who, frozenset(flags)), now)
     elif values.get("licenses"):
         licenses = dict(parse_licenses(values["licenses"]))
         controller.rules.licenses.reserve(LicenseReservation(name, licenses, start, end))

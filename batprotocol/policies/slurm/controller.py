@@ -16,10 +16,9 @@ from batprotocol.model import FinalJobState
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition, SlurmCluster
 from batprotocol.policies.slurm.loops import StartOutcome, run_backfill, run_main
-from batprotocol.policies.slurm.preemption import candidates_of, grace_end, may_preempt, victims_of
-from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmJob
+from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob
 from batprotocol.policies.slurm.reservations import NodeReservation
-from batprotocol.policies.slurm.rules import SlurmRules
+from batprotocol.policies.slurm.rules import SlurmRules, grace_end, may_preempt, victims_of
 from batprotocol.policies.slurm.selection import NodeReleases, PossibleStart, notes_patience
 from batprotocol.policies.slurm.state import ControllerActions, ControllerState, Endings, JobPriorities
 from batprotocol.workloads.requests import Request
@@ -108,20 +107,13 @@ class PossibleStarts:
         return [] if found is None else found[0]
 
     def _candidates(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
-        state = self._state
-        return candidates_of(
-            state.running.values(),
-            job,
-            partition,
-            nodes,
-            state.rules.preemption,
-            second,
-            youngest_first=state.cluster.preempt_youngest,
-        )
+        running, rules = self._state.running.values(), self._state.rules.preemption
+        return rules.candidates_on(nodes, running, SlurmEntry(job, partition, 0, 0), second)
 
     def time_helps(self) -> bool:
         """Whether time alone helps a job: it takes any switches later, or running jobs give way only then."""
-        if self._state.cluster.preempts and any(map(self._state.rules.preemption.exempt, self._state.running.values())):
+        terms = self._state.rules.preemption.terms
+        if self._state.cluster.preempts and any(terms(job).exempt for job in self._state.running.values()):
             return True
         return self._is_any_impatient()
 
@@ -257,7 +249,8 @@ class Controller:
         self.rules.submitted(job)
         self.jobs[job.id] = job
         self._state.priorities.submitted(job, now)
-        self._waiting.submit(job, request, now)
+        self._waiting.submitted(job.id, request, job.submitted)  # in whole seconds, as jobs have it
+        self._waiting.add(job)
         self._state.ask()
 
     def no_more(self) -> None:
@@ -405,7 +398,7 @@ class Controller:
         if not victims or not may_preempt(job, self.second, self.cluster.preempt_wait):
             return False
         for victim in victims:
-            end = grace_end(victim, self.second, self.rules.preemption.grace(victim))
+            end = grace_end(victim, self.second, self.rules.preemption.terms(victim).grace)
             if end <= self.second:
                 self._endings.give_way(victim)
             elif not victim.gives_way:
@@ -426,7 +419,7 @@ class Controller:
         self._selection.take(job)
         self.rules.started(job)
         self._state.priorities.started(job, self._state.now)
-        self._waiting.started(job, self._state.now)
+        self._waiting.started(job.id, self._state.now)
         if not self._state.actions.execute(job):
             self._endings.never_began(job)
 
@@ -483,7 +476,7 @@ class Controller:
         if job.is_held:
             job.is_held, job.fixed = False, None
             self._state.priorities.released(job, self._state.now)
-            self._waiting.note([job.id])
+            self._waiting.look([job.id])
         self._state.ask()
 
     def requeue(self, job: SlurmJob, now: float) -> None:
@@ -542,7 +535,7 @@ class Controller:
             self._queue.remove(job)
             self._waiting.add(job)
         else:
-            self._waiting.note([job.id])
+            self._waiting.look([job.id])
 
     def _change_limit(self, job: SlurmJob, minutes: float) -> None:
         """A running job has another limit."""

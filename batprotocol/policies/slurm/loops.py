@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from typing import NamedTuple, Protocol
+from operator import and_
+from typing import NamedTuple, Protocol, cast
 
+from batprotocol.policies.availability import Steps
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition
-from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmJob, SlurmQueue
+from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob, SlurmQueue
 from batprotocol.policies.slurm.reservations import NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules
 from batprotocol.policies.slurm.selection import NodeReleases, PossibleStart
@@ -28,7 +30,7 @@ __all__ = [
 ]
 
 
-class PlannedNodes:
+class PlannedNodes(Steps[int]):
     """The sets of nodes that are not planned for other jobs, from time to time.
 
     Args:
@@ -38,17 +40,22 @@ class PlannedNodes:
         resolution: a reservation lasts so many seconds at least.
 
     Attributes:
-        begins: the begins of the parts, in order.
-        nodes: the nodes of each part.
         end: the end of the last part.
     """
 
+    __slots__ = ("_resolution", "end")
+
     def __init__(self, begin: int, end: int, nodes: int, resolution: int) -> None:
-        self.begins, self.nodes, self.end = [begin], [nodes], end
-        self._resolution = resolution
+        super().__init__(begin, nodes)
+        self.end, self._resolution = end, resolution
 
     def __len__(self) -> int:
-        return len(self.begins)
+        return len(self.times)
+
+    @property
+    def begins(self) -> list[int]:
+        """The begin of each part: Slurm's times are whole seconds."""
+        return cast("list[int]", self.times)
 
     def reserve(self, start: int, end: int, nodes: int) -> None:
         """Plan nodes for a job.
@@ -60,46 +67,25 @@ class PlannedNodes:
         """
         end = max(end, start + self._resolution)
         start = max(start, self.begins[0])
-        if start >= self.end:
-            return
-        first = self._split(start)
-        last = len(self.begins) if end >= self.end else self._split(end)
-        keep = ~nodes
-        for place in range(first, last):
-            self.nodes[place] &= keep
-        self._join(max(first, 1), min(last, len(self.begins) - 1))
-
-    def _split(self, time: int) -> int:
-        """The part that begins at a time."""
-        place = bisect_right(self.begins, time) - 1
-        if self.begins[place] == time:
-            return place
-        self.begins.insert(place + 1, time)
-        self.nodes.insert(place + 1, self.nodes[place])
-        return place + 1
-
-    def _join(self, first: int, last: int) -> None:
-        """Join parts with the same nodes."""
-        for place in range(last, first - 1, -1):
-            if self.nodes[place] == self.nodes[place - 1]:
-                del self.nodes[place], self.begins[place]
+        if start < self.end:
+            self.change(start, end if end < self.end else math.inf, ~nodes, and_)
 
     def place_of(self, time: int) -> int:
         """The part at a time, or the first one after it."""
-        return max(bisect_right(self.begins, time) - 1, 0)
+        return max(bisect_right(self.times, time) - 1, 0)
 
     def second_begin(self) -> float:
         """When the second part begins; infinity: there is only one."""
-        return self.begins[1] if len(self.begins) > 1 else math.inf
+        return self.times[1] if len(self.times) > 1 else math.inf
 
     def begin_after(self, time: int) -> float:
         """When the first part after a time begins; infinity: there is none."""
-        place = bisect_right(self.begins, time)
-        return self.begins[place] if place < len(self.begins) else math.inf
+        place = bisect_right(self.times, time)
+        return self.times[place] if place < len(self.times) else math.inf
 
     def overlaps(self, start: int, end: int, nodes: int) -> bool:
         """Whether some of the nodes are planned for others, between two times."""
-        begins, parts, count = self.begins, self.nodes, len(self.begins)
+        begins, parts, count = self.begins, self.values, len(self.times)
         for place in range(self.place_of(start), count):
             if begins[place] >= end:
                 break
@@ -109,7 +95,7 @@ class PlannedNodes:
 
     def free_until(self, end: int, nodes: int, count: int) -> bool:
         """Whether at least so many of the nodes are free from the begin on, until a time."""
-        for begin, part in zip(self.begins, self.nodes, strict=True):
+        for begin, part in zip(self.times, self.values, strict=True):
             if begin > end:
                 break
             nodes &= part
@@ -128,7 +114,7 @@ class PlannedNodes:
         Returns:
             The nodes, and the next time at which others are free; 0 if there is none.
         """
-        begins, parts = self.begins, self.nodes
+        begins, parts = self.begins, self.values
         last, later, usable = len(begins) - 1, 0, nodes
         for place in range(self.place_of(start), last + 1):
             if begins[place] > end and later:
@@ -156,7 +142,7 @@ class PlannedNodes:
             count: how many it needs.
             frees: when nodes are free of running jobs.
         """
-        begins, parts, (ends, free) = self.begins, self.nodes, frees
+        begins, parts, (ends, free) = self.begins, self.values, frees
         last, first = len(begins) - 1, self.place_of(start)
         while True:
             room, place, end = nodes & parts[first], first, start + length
@@ -275,7 +261,8 @@ class _MainRun:
         loops = self.loops
         rejected: tuple[str | None, str, str] | None = None
         depth, in_partition = 0, dict[str, int]()
-        for _, job, partition in queue.snapshot():
+        for _, _, entry in queue.snapshot():
+            job, partition = entry.job, entry.partition
             if job.stage is not JobStage.PENDING or job.waits_for_room or job in self.preempting:
                 continue
             array = (job.array, partition.name, job.reservation)
@@ -408,13 +395,14 @@ class _BackfillRun:
     def run(self, queue: SlurmQueue) -> BackfillResult:
         loops, starter, is_quick = self.loops, self.starter, self.is_quick
         entries = queue.snapshot()
-        for _, job, _ in entries:
-            job.planned, job.planned_nodes = 0, 0
+        for _, _, entry in entries:
+            entry.job.planned, entry.job.planned_nodes = 0, 0
         ahead = 0  # the next job that may start now: plans only take nodes, so that those before it never may
-        for place, (_, job, partition) in enumerate(entries):
+        for place, (_, _, entry) in enumerate(entries):
+            job, partition = entry.job, entry.partition
             if is_quick and self.has_moved:
                 ahead = max(ahead, place)
-                while ahead < len(entries) and not self._may_start(*entries[ahead][1:]):
+                while ahead < len(entries) and not self._may_start(entries[ahead][2]):
                     ahead += 1
                 if ahead == len(entries):
                     break  # what is left can only be planned, and nobody asks for the plan
@@ -472,9 +460,9 @@ class _BackfillRun:
         limit = loops.bf_job_part_count_reserve
         return limit is not None and self.counts["reserved", partition.name] >= limit
 
-    def _may_start(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+    def _may_start(self, entry: SlurmEntry) -> bool:
         """Whether a job may start now, as far as nodes and the plan are concerned, or a look at it has an effect."""
-        starter = self.starter
+        starter, job, partition = self.starter, entry.job, entry.partition
         if job.leaves and job.leaves_since == math.inf:
             return True  # the time for which it waits for few switches begins when it is looked at
         if not self._has_nodes(job, partition):

@@ -7,21 +7,20 @@ the loops. The others are ineligible: they are held, before their begin, or wait
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
-from heapq import heappop, heappush
+from heapq import heappop
+from itertools import count
 from typing import Any, TypeAlias
 
-from batprotocol.model import FinalJobState
+from batprotocol.policies.jobs import DependentJobs, QueuedJob, QueueEntry, SortedEntries
 from batprotocol.policies.slurm.cluster import ClusterPartition
-from batprotocol.workloads.requests import Dependencies, Request
 
 __all__ = [
     "IneligibleJobs",
     "JobStage",
     "NodeShare",
-    "QueueEntry",
+    "SlurmEntry",
     "SlurmJob",
     "SlurmQueue",
 ]
@@ -63,12 +62,10 @@ class NodeShare:
         self.partition = ""
 
 
-class SlurmJob:
-    """A job. Times are in seconds of the simulation, limits in minutes.
+class SlurmJob(QueuedJob):
+    """A job of a Slurm. Times are in seconds of the simulation, limits in minutes.
 
     Attributes:
-        id: its name for others, which changes when it runs again.
-        number: its number: of two jobs that are equal otherwise, the smaller one comes first.
         task: the number of its task in an array, and 0 else.
         array: the array that it is a task of; None if there is none.
         array_limit: how many tasks of the array may run at a time; 0: any number.
@@ -92,7 +89,7 @@ class SlurmJob:
         nice: subtracted from its priority; fixed: the priority that an operator has set; None: it is computed.
         requeues: whether it may run again.
         priority: its priority in each partition; 0: it is held.
-        submitted, begin: when it came, and when it may start at the earliest.
+        begin: when it may start at the earliest.
         eligible: since when it can start, infinity so far.
         stage: how far it has come.
         started, end: when it started, and when its limit ends; left: when its nodes were clean again.
@@ -118,9 +115,9 @@ class SlurmJob:
             "gpus",
             "gpus_per_task",
         ),
-        *("gres", "id", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
-        *("min_nodes", "nice", "number", "partition", "partitions", "placement", "planned", "priority", "qos"),
-        *("required", "requeues", "reservation", "restarts", "stage", "started", "submitted", "task", "tasks"),
+        *("gres", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
+        *("min_nodes", "nice", "partition", "partitions", "placement", "planned", "priority", "qos"),
+        *("required", "requeues", "reservation", "restarts", "stage", "started", "task", "tasks"),
         *("group", "leaves", "leaves_since", "leaves_wait", "misses_leaves", "licenses", "quality", "reason"),
         *(
             "tasks_per_node",
@@ -142,7 +139,8 @@ class SlurmJob:
     def __init__(
         self, id: str, number: int, submitted: float, partitions: tuple[ClusterPartition, ...], limit: float
     ) -> None:
-        self.id, self.number, self.task = id, number, 0
+        super().__init__(id, number, submitted)
+        self.task = 0
         self.array: str | None = None
         self.array_limit = 0
         self.user: str = ""
@@ -165,7 +163,7 @@ class SlurmJob:
         self.reservation = ""
         self.requeues = True
         self.priority: dict[str, int] = {}
-        self.submitted = self.begin = submitted
+        self.begin = submitted
         self.eligible = math.inf
         self.stage = JobStage.PENDING
         self.started = self.end = self.planned = self.killed = self.left = 0.0
@@ -205,8 +203,24 @@ class SlurmJob:
 
 
 Key: TypeAlias = tuple[bool, int, int, int, int, int, int]
-QueueEntry: TypeAlias = tuple[Key, SlurmJob, ClusterPartition]
-"""A job with a partition that it can run in, behind the key of its place."""
+"""The key of an entry: the entry with the smallest one comes first."""
+
+
+class SlurmEntry(QueueEntry[SlurmJob, ClusterPartition]):
+    """An entry of the queue of a Slurm.
+
+    Attributes:
+        place: the place of the partition among those of the job.
+    """
+
+    __slots__ = ("place",)
+
+    def __init__(self, job: SlurmJob, partition: ClusterPartition, place: int, number: int) -> None:
+        super().__init__(job, partition, partition.tier, number)
+        self.place = place
+
+
+RankedEntry: TypeAlias = tuple[Key, int, SlurmEntry]
 
 
 class SlurmQueue:
@@ -221,61 +235,51 @@ class SlurmQueue:
     """
 
     def __init__(self, *, is_fifo: bool = False, is_above: Callable[[SlurmJob, SlurmJob], bool] | None = None) -> None:
-        self._is_above, self._sorted, self._sorted_at = is_above, list[QueueEntry](), -1
-        self._entries: list[QueueEntry] = []
-        self._places: dict[int, list[QueueEntry]] = {}
-        self._is_fifo = is_fifo
+        self._is_above, self._is_fifo = is_above, is_fifo
+        self._sorted = SortedEntries[SlurmEntry]()
+        self._entries: dict[int, list[SlurmEntry]] = {}
+        self._seen, self._seen_at = list[RankedEntry](), -1
+        self._numbers = count()
         self.changes = 0
 
     def __len__(self) -> int:
-        return len(self._places)
-
-    def __iter__(self) -> Iterator[QueueEntry]:
-        return iter(self._entries)
+        return len(self._entries)
 
     def __contains__(self, job: SlurmJob) -> bool:
-        return id(job) in self._places
+        return id(job) in self._entries
 
     def add(self, job: SlurmJob, partitions: Iterable[ClusterPartition]) -> None:
         """A job can start in some partitions from now on."""
-        entries = [self._entry(job, place, each) for place, each in enumerate(partitions)]
-        self._places[id(job)] = entries
+        entries = [SlurmEntry(job, each, place, next(self._numbers)) for place, each in enumerate(partitions)]
+        self._entries[id(job)] = entries
         self.changes += 1
         for entry in entries:
-            insort(self._entries, entry, key=_key)
+            self._sorted.add(entry, self._key(entry))
 
     def remove(self, job: SlurmJob) -> None:
         """A job has started, or waits for something else."""
         self.changes += 1
-        for entry in self._places.pop(id(job), ()):
-            place = bisect_left(self._entries, entry[0], key=_key)
-            del self._entries[place]
+        for entry in self._entries.pop(id(job), ()):
+            self._sorted.remove(entry)
 
     def sort(self) -> None:
         """The priorities have changed."""
-        before, self._entries = self._entries, []
-        for key, old in self._places.items():
-            entries = [self._entry(job, place, each) for place, (_, job, each) in enumerate(old)]
-            self._places[key] = entries
-            self._entries += entries
-        self._entries.sort(key=_key)
-        self.changes += any(
-            one[1] is not other[1] or one[2] is not other[2] for one, other in zip(before, self._entries, strict=True)
-        )
+        before = [number for _, number, _ in self._sorted]
+        self._sorted.sort(self._key)
+        self.changes += before != [number for _, number, _ in self._sorted]
 
     def jobs(self) -> list[SlurmJob]:
         """The jobs, in no order."""
-        return [entries[0][1] for entries in self._places.values()]
+        return [entries[0].job for entries in self._entries.values()]
 
-    def snapshot(self) -> list[QueueEntry]:
-        """The entries as they are now."""
-        if self._is_above is None:
-            return list(self._entries)
-        if self._sorted_at != self.changes:
-            self._sorted, self._sorted_at = self._by_halves(), self.changes
-        return list(self._sorted)
+    def snapshot(self) -> Sequence[RankedEntry]:
+        """The entries as they are now, with their keys and numbers."""
+        if self._seen_at != self.changes:
+            self._seen = list(self._sorted) if self._is_above is None else self._by_halves()
+            self._seen_at = self.changes
+        return self._seen
 
-    def _by_halves(self) -> list[QueueEntry]:
+    def _by_halves(self) -> list[RankedEntry]:
         """The entries in an order that may have circles: a job may come before one that comes before it by others.
 
         Slurm sorts its jobs by number then, by halves, and so does this method: the result depends on the way.
@@ -283,14 +287,14 @@ class SlurmQueue:
         is_above = self._is_above
         assert is_above is not None
 
-        def comes_first(one: QueueEntry, other: QueueEntry) -> bool:
-            if is_above(one[1], other[1]):
+        def comes_first(one: RankedEntry, other: RankedEntry) -> bool:
+            if is_above(one[2].job, other[2].job):
                 return True
-            return not is_above(other[1], one[1]) and one[0] <= other[0]
+            return not is_above(other[2].job, one[2].job) and one[0] <= other[0]
 
-        parts = [[each] for each in sorted(self._entries, key=lambda each: each[0][-3:])]
+        parts = [[each] for each in sorted(self._sorted, key=lambda each: each[0][-3:])]
 
-        def merged(first: list[QueueEntry], second: list[QueueEntry]) -> list[QueueEntry]:
+        def merged(first: list[RankedEntry], second: list[RankedEntry]) -> list[RankedEntry]:
             found, one, other = [], 0, 0
             while one < len(first) and other < len(second):
                 if comes_first(first[one], second[other]):
@@ -301,7 +305,7 @@ class SlurmQueue:
                     other += 1
             return found + first[one:] + second[other:]
 
-        def ordered(low: int, high: int) -> list[QueueEntry]:
+        def ordered(low: int, high: int) -> list[RankedEntry]:
             if high - low < 2:
                 return parts[low] if high > low else []
             middle = low + (high - low) // 2
@@ -309,15 +313,12 @@ class SlurmQueue:
 
         return ordered(0, len(parts))
 
-    def _entry(self, job: SlurmJob, place: int, partition: ClusterPartition) -> QueueEntry:
+    def _key(self, entry: SlurmEntry) -> Key:
+        job = entry.job
         if self._is_fifo:
-            return (False, 0, 0, 0, job.number, job.task, place), job, partition
-        key = not job.reservation, -partition.tier, -job.priority[partition.name], int(job.submitted)
-        return (*key, job.number, job.task, place), job, partition
-
-
-def _key(entry: QueueEntry) -> Key:
-    return entry[0]
+            return False, 0, 0, 0, job.number, job.task, entry.place
+        key = not job.reservation, -entry.tier, -job.priority[entry.partition.name], int(job.submitted)
+        return *key, job.number, job.task, entry.place
 
 
 # Jobs that cannot start yet
@@ -327,56 +328,36 @@ _EARLY = 1e-6
 """Moments that are less than this apart count as one."""
 
 
-class IneligibleJobs:
-    """The jobs that wait, and all that others depend on."""
+class IneligibleJobs(DependentJobs[SlurmJob]):
+    """The jobs that cannot start yet, and all that others depend on. They are looked at when a loop runs."""
 
     def __init__(self) -> None:
-        self.jobs: dict[str, SlurmJob] = {}
-        """The jobs, by their ids."""
-        self._dependencies = Dependencies()
-        self._begins: list[tuple[float, int, str]] = []
+        super().__init__()
         self._look: dict[str, None] = {}
 
     @property
     def is_due(self) -> bool:
         """Whether a job is to be looked at, at once or later."""
-        return bool(self._begins or self._look)
-
-    def submit(self, job: SlurmJob, request: Request, now: float) -> None:
-        """A job is submitted."""
-        self.note(self._dependencies.submitted(job.id, request, job.submitted))  # in whole seconds, as jobs have it
-        self.add(job)
+        return bool(self._times or self._look)
 
     def add(self, job: SlurmJob) -> None:
         """A job waits, possibly once more."""
         self.jobs[job.id] = job
-        self.note([job.id])
+        self.look([job.id])
 
     def remove(self, job: SlurmJob) -> None:
         """A job waits no longer."""
         self.jobs.pop(job.id, None)
 
-    def started(self, job: SlurmJob, now: float) -> None:
-        """A job has started."""
-        self.note(self._dependencies.started(job.id, now))
-
-    def ended(self, job: SlurmJob, state: FinalJobState, now: float) -> None:
-        """A job is over."""
-        self.note(self._dependencies.ended(job.id, state, now, state.name.lower()))
-
-    def no_more(self) -> None:
-        """All jobs are submitted."""
-        self.note(self._dependencies.no_more())
-
-    def note(self, job_ids: Iterable[str]) -> None:
+    def look(self, job_ids: Iterable[str]) -> None:
         """Look at these jobs the next time."""
         for job_id in job_ids:
             self._look[job_id] = None
 
     def gather(self, now: float) -> Iterator[tuple[SlurmJob, str | None]]:
         """The jobs that could start by now, and those that never can, with the reason. They still wait."""
-        while self._begins and self._begins[0][0] <= now + _EARLY:
-            self._look[heappop(self._begins)[2]] = None
+        while self._times and self._times[0][0] <= now + _EARLY:
+            self._look[heappop(self._times)[2]] = None
         while self._look:
             looked, self._look = list(self._look), {}
             for job_id in looked:
@@ -389,7 +370,7 @@ class IneligibleJobs:
                     yield job, verdict.never
                 elif since > now + _EARLY:
                     if since < math.inf:
-                        heappush(self._begins, (since, job.number, job.id))
+                        self.note(since, job)
                 else:
                     job.eligible = math.floor(now + _EARLY) if verdict.since > job.submitted else since
                     yield job, None

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import msgspec
-
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.policies.slurm.cluster import FOREVER
+from batprotocol.model.hosts import frozen_hosts
+from batprotocol.policies.slurm.cluster import FOREVER, members
 from batprotocol.policies.slurm.queue import SlurmJob
+from batprotocol.workloads.host_events import Window
+from batprotocol.workloads.host_events.events import UserId
 
 __all__ = [
     "LicenseReservation",
@@ -22,25 +23,42 @@ __all__ = [
 ]
 
 
-class NodeReservation(msgspec.Struct, frozen=True):
-    """A reservation.
+class NodeReservation(Window, frozen=True, kw_only=True):
+    """A reservation of nodes: a window with a name, whose hosts are the nodes.
+
+    With the flag FLEX, its jobs may begin before it, end after it, and have other nodes as well. OVERLAP and MAINT let
+    its nodes be in other reservations, too.
 
     Args:
-        name: its name.
-        nodes: the set of its nodes.
-        begin, end: its times, in seconds.
-        users, accounts: those whose jobs may use it.
-        flags: Slurm's flags, in capital letters. With FLEX, its jobs may begin before it, end after it, and have other
-            nodes as well. OVERLAP and MAINT let its nodes be in other reservations, too.
+        nodes: the set of its nodes: the same as `hosts`.
+
+    >>> NodeReservation.of("r", 0b101, 0.0, 60.0, users=("ada",)).hosts.text
+    '0 2'
     """
 
-    name: str
     nodes: int
-    begin: float
-    end: float
-    users: tuple[str, ...] = ()
-    accounts: tuple[str, ...] = ()
-    flags: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        nodes: int,
+        begin: float,
+        end: float,
+        users: tuple[UserId, ...] = (),
+        accounts: tuple[str, ...] = (),
+        flags: frozenset[str] = frozenset(),
+    ) -> NodeReservation:
+        """The reservation of some nodes.
+
+        Args:
+            name: its name.
+            nodes: the set of its nodes.
+            begin, end: its times, in seconds.
+            users, accounts: those whose jobs may use it.
+            flags: Slurm's flags, in capital letters.
+        """
+        return cls(frozen_hosts(members(nodes)), begin, end, name, users, accounts, flags, nodes=nodes)
 
     @property
     def is_flexible(self) -> bool:
@@ -49,14 +67,9 @@ class NodeReservation(msgspec.Struct, frozen=True):
 
     def minds(self, other: NodeReservation) -> bool:
         """Whether its jobs leave the nodes of another reservation alone."""
-        if other is self or "MAINT" in self.flags:
+        if other is self or self.is_maintenance:
             return False
-        return "OVERLAP" not in self.flags or "MAINT" in other.flags
-
-    def allows(self, job: SlurmJob) -> bool:
-        """Whether a job may run in it."""
-        of_user = not self.users or job.user in self.users
-        return bool(self.users or self.accounts) and of_user and (not self.accounts or job.account in self.accounts)
+        return "OVERLAP" not in self.flags or other.is_maintenance
 
 
 class Usable(NamedTuple):

@@ -1,4 +1,7 @@
-"""The rules of a site: whom Slurm refuses, and who waits although there are nodes - access, limits and licences.
+"""Slurm's rules: who gives way to whom, whom it refuses, and who waits although there are nodes.
+
+Running jobs give way by the tiers of partitions (preempt/partition_prio), or by qualities of service (preempt/qos). As
+few of them do as suffice.
 
 Associations and qualities of service have limits. Slurm looks at some of them before it chooses nodes (`before`), and
 at those of resources when it has chosen them (`after`). A job that breaks a limit waits, with Slurm's reason.
@@ -8,53 +11,208 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.policies.slurm.cluster import ClusterPartition
-from batprotocol.policies.slurm.preemption import PartitionPreemption
-from batprotocol.policies.slurm.queue import SlurmJob
+from batprotocol.policies.rules import PreemptionRules, PreemptionTerms, PreemptMode, ScopeUsage, exceeded
+from batprotocol.policies.slurm.cluster import ClusterPartition, mode_of
+from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob
 from batprotocol.policies.slurm.reservations import Licenses
 from batprotocol.sites.slurm.accounting import Accounting, AccountingLimits, SlurmAssociation, SlurmQos
-from batprotocol.sites.slurm.configuration import SlurmConfiguration
+from batprotocol.sites.slurm.configuration import PreemptionParameters, SlurmConfiguration
 
 __all__ = [
     "AccountLimits",
     "AccountMembers",
     "JobAssociation",
+    "PartitionPreemption",
+    "QosPreemption",
     "SlurmRules",
     "UsageTotals",
     "account_limits_of",
+    "grace_end",
+    "may_preempt",
+    "preemption_of",
+    "victims_of",
 ]
 
 
-class UsageTotals:
-    """The totals of some jobs.
+# Preemption: which running jobs give way to which others, and how many of them.
+
+
+def preemption_of(
+    preemption: PreemptionParameters, qos: Mapping[str, SlurmQos], *, youngest_first: bool = False
+) -> PartitionPreemption:
+    """The rules of a configuration.
+
+    Args:
+        preemption: what slurm.conf says.
+        qos: the qualities of service, by name.
+        youngest_first: whether the jobs that started last give way first (preempt_youngest_first).
+    """
+    if preemption.plugin == "qos":
+        return QosPreemption(qos, preemption.mode, preemption.exempt_time, youngest_first=youngest_first)
+    return PartitionPreemption(preemption.exempt_time, youngest_first=youngest_first)
+
+
+class PartitionPreemption(PreemptionRules[SlurmEntry, SlurmJob]):
+    """preempt/partition_prio: jobs of lower tiers give way.
+
+    Args:
+        exempt: the seconds that each job runs before it gives way (PreemptExemptTime).
+        youngest_first: whether those that started last give way first; else those of the lowest level and fewest nodes
+            do.
+    """
+
+    def __init__(self, exempt: float = 0.0, *, youngest_first: bool = False) -> None:
+        self._exempt, self._youngest_first = exempt, youngest_first
+
+    is_above: Callable[[SlurmJob, SlurmJob], bool] | None = None
+    """Whether a job comes before another one in the queue, as that one would give way to it; None: tiers say so."""
+
+    def terms(self, job: SlurmJob) -> PreemptionTerms:
+        partition = job.partition
+        if partition is None:
+            return PreemptionTerms(exempt=self._exempt)
+        return PreemptionTerms(partition.preempt_mode, partition.grace, self._exempt)
+
+    def is_below(self, job: SlurmJob, other: SlurmEntry) -> bool:
+        return job.partition is not None and job.partition.tier < other.tier and self._gives_way(job)
+
+    def _gives_way(self, job: SlurmJob) -> bool:
+        return self.terms(job).mode != PreemptMode.OFF
+
+    def candidates_on(self, nodes: int, running: Iterable[SlurmJob], other: SlurmEntry, second: int) -> list[SlurmJob]:
+        """The jobs on some nodes that may give way to an entry now, those with the least loss first.
+
+        Args:
+            nodes: the nodes that the entry can have.
+            running: the running jobs.
+            other: the entry.
+            second: the time in whole seconds. A job that has not run long enough by then does not give way.
+        """
+        there = (job for job in running if job.stage is JobStage.RUNNING and job.is_on(nodes))
+        return self.candidates(there, other, second)
+
+    def level(self, job: SlurmJob) -> int:
+        """Jobs of a lower level give way first."""
+        return 0 if job.partition is None else job.partition.tier
+
+    def loss(self, job: SlurmJob, now: float) -> tuple[float, ...]:
+        if self._youngest_first:
+            return -job.started, job.number
+        return self.level(job), _size(job), job.number
+
+
+class QosPreemption(PartitionPreemption):
+    """preempt/qos: jobs give way to those of the qualities of service that name theirs (Preempt).
+
+    Args:
+        qos: the qualities of service, by name.
+        mode: the fate of jobs whose quality names none.
+        exempt: the seconds that jobs whose quality names none run before they give way.
+        youngest_first: whether those that started last give way first.
+    """
+
+    def __init__(
+        self, qos: Mapping[str, SlurmQos], mode: str, exempt: float = 0.0, *, youngest_first: bool = False
+    ) -> None:
+        super().__init__(exempt, youngest_first=youngest_first)
+        self._qos, self._mode = qos, mode_of(mode)
+
+    def is_above(self, job: SlurmJob, other: SlurmJob) -> bool:
+        """Whether another job would give way to a job."""
+        mine = self._qos.get(job.quality)
+        return mine is not None and other.quality in mine.preempts
+
+    def is_below(self, job: SlurmJob, other: SlurmEntry) -> bool:
+        return self.is_above(other.job, job) and self._gives_way(job)
+
+    def level(self, job: SlurmJob) -> int:
+        """The priority of its quality of service."""
+        found = self._qos.get(job.quality)
+        return 0 if found is None else found.priority
+
+    def terms(self, job: SlurmJob) -> PreemptionTerms:
+        found = self._qos.get(job.quality)
+        if found is None:
+            return PreemptionTerms(self._mode, 0, self._exempt)
+        mode = self._mode if found.preempt_mode is None else mode_of(found.preempt_mode)
+        exempt = self._exempt if found.exempt_time is None else found.exempt_time
+        return PreemptionTerms(mode, int(found.grace_time), exempt)
+
+
+# As few as suffice
+
+
+def victims_of(
+    candidates: Sequence[SlurmJob], test: Callable[[Sequence[SlurmJob]], NodeShare | None]
+) -> tuple[list[SlurmJob], NodeShare] | None:
+    """The jobs that give way, and where the job starts then; None if not even all of them suffice.
+
+    Slurm takes jobs away one after the other until there is space. Then it does so once more, with the last one first,
+    and the others by the number of nodes that the job can use.
+
+    Args:
+        candidates: the jobs that could give way, in order.
+        test: what the job gets if some of them are gone.
+    """
+    order = list(candidates)
+    for is_last in (False, True):
+        for count in range(1, len(order) + 1):
+            placement = test(order[:count])
+            if placement is not None:
+                break
+        else:
+            return None
+        if is_last or len(order) == 1:
+            return [job for job in order[:count] if job.is_on(placement.nodes)], placement
+        last, before = order[count - 1], order[: count - 1]
+        before.sort(key=lambda job: -_size(job))
+        order = [last, *before, *order[count:]]
+    return None
+
+
+def _size(job: SlurmJob) -> int:
+    return job.placement.nodes.bit_count() if job.placement is not None else 0
+
+
+def may_preempt(job: SlurmJob, second: int, wait: float) -> bool:
+    """Whether a job has others give way now. Once it has, it waits for them before it does so again."""
+    if job.preempts_since > second - wait:
+        return False
+    if math.isinf(job.preempts_since):
+        job.preempts_since = float(second)
+    return True
+
+
+def grace_end(job: SlurmJob, second: int, grace: float) -> float:
+    """When a job that is to give way is killed: now, or at the end of its grace time."""
+    return job.end if job.gives_way else float(second + grace)
+
+
+class UsageTotals(ScopeUsage):
+    """The amounts that the jobs of a scope have, and have spent.
 
     Attributes:
-        jobs: those that run.
-        submitted: those that run or wait.
-        tres: the resources of those that run, by name.
-        ahead: their resources multiplied with the seconds that are left of their limits.
+        ahead: the resources of those that run, multiplied with the seconds that are left of their limits.
         spent: their resources multiplied with the seconds that they ran, also of jobs that have ended; with decay.
         wall: the seconds that they ran; with decay.
     """
 
-    __slots__ = ("ahead", "jobs", "spent", "submitted", "tres", "wall")
+    __slots__ = ("ahead", "spent", "wall")
 
     def __init__(self) -> None:
-        self.jobs = self.submitted = 0
-        self.tres: Counter[str] = Counter()
+        super().__init__()
         self.ahead: Counter[str] = Counter()
         self.spent: dict[str, float] = {}
         self.wall = 0.0
 
     def start(self, tres: Mapping[str, int], seconds: int, sign: int = 1) -> None:
         """A job starts `seconds` before its limit; with the sign -1, it ends so long before it."""
-        self.jobs += sign
+        self.runs(tres, sign)
         for name, amount in tres.items():
-            self.tres[name] += sign * amount
             self.ahead[name] += sign * amount * seconds
 
     def run(self, tres: Mapping[str, int], seconds: float, left: int) -> None:
@@ -421,9 +579,8 @@ def _over(
     limits: Mapping[str, int],
     cpu: str = "Cpu",
 ) -> Iterator[str]:
-    for name, limit in limits.items():
-        if wanted.get(name, 0) and wanted[name] + used.get(name, 0) > limit + 1e-9:
-            yield reason.format(_word(name, cpu))
+    for name in exceeded(wanted, used, limits):
+        yield reason.format(_word(name, cpu))
 
 
 def _under(wanted: Mapping[str, int], least: Mapping[str, int]) -> Iterator[str]:

@@ -17,23 +17,21 @@ from batprotocol.model import (
     EDCRequestedSimulationFeatures,
     ExternalEventOccurredEvent,
     Host,
-    Job,
     JobCompletedEvent,
     JobSubmittedEvent,
     SimulationBeginsEvent,
 )
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.driver import Replies, UnknownKeys
-from batprotocol.policies.jobs import Allocating
+from batprotocol.policies.jobs import Allocating, RunHistory
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import SlurmCluster, bits_of, cluster_of, members
 from batprotocol.policies.slurm.commands import job_of, obey, read_command
 from batprotocol.policies.slurm.controller import Controller
-from batprotocol.policies.slurm.preemption import preemption_of
 from batprotocol.policies.slurm.priorities import order_of
 from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.policies.slurm.reservations import Licenses, NodeReservation
-from batprotocol.policies.slurm.rules import SlurmRules, account_limits_of
+from batprotocol.policies.slurm.rules import SlurmRules, account_limits_of, preemption_of
 from batprotocol.policies.slurm.state import JobPriorities
 from batprotocol.sites.slurm.accounting import Accounting
 from batprotocol.sites.slurm.configuration import PartitionLine, SlurmConfiguration, SwitchLine
@@ -41,7 +39,6 @@ from batprotocol.workloads.host_events import HostEvent, Window, read_host_event
 from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import Allocated, read_request
 from batprotocol.workloads.requests.notation import GPU, Gres
-from batprotocol.workloads.requests.usage import rerun_id
 
 __all__ = [
     "LIKE",
@@ -182,15 +179,6 @@ class Started(NamedTuple):
     by: str
 
 
-class _Life:
-    """A job of Batsim, and the id that it has now."""
-
-    __slots__ = ("count", "current", "job")
-
-    def __init__(self, job_id: str, job: Job) -> None:
-        self.current, self.job, self.count = job_id, job, 0
-
-
 class SlurmScheduler(Allocating, Scheduler):
     """Slurm's scheduler: what its slurm.conf says, a Slurm does with these jobs.
 
@@ -251,11 +239,15 @@ class SlurmScheduler(Allocating, Scheduler):
             account_limits_of(configuration, self.accounting),
             Licenses(configuration.licenses),
             configuration.jobs.enforce_limits,
-            preemption_of(configuration.preemption, self.accounting.qos),
+            preemption_of(
+                configuration.preemption,
+                self.accounting.qos,
+                youngest_first=configuration.scheduler.preempt_youngest_first,
+            ),
         )
         priorities = self._priorities(configuration)
         self._controller = Controller(cluster, priorities, self, self.phases, rules=rules, is_quick=self._is_quick)
-        self._lives: dict[str, _Life] = {}
+        self._histories: dict[str, RunHistory] = {}
         self._firsts: dict[str, SlurmJob] = {}
         self._number = 0
         self._replies = Replies(self, None, name="slurm", nearly=1e-9)
@@ -297,8 +289,8 @@ class SlurmScheduler(Allocating, Scheduler):
             self._change(found)
         elif isinstance(found, Window):
             nodes = self._nodes_of(found.hosts)
-            who = tuple(map(str, found.users)), found.accounts
-            made = NodeReservation(found.name or event.id, nodes, found.begin, found.end, *who, found.flags)
+            name, who = found.name or event.id, (found.users, found.accounts)
+            made = NodeReservation.of(name, nodes, found.begin, found.end, *who, found.flags)
             self.controller.reserve(made, self.now)
         elif command is not None:
             try:
@@ -345,7 +337,7 @@ class SlurmScheduler(Allocating, Scheduler):
             try:
                 request = read_request(event.job.extra_data)
                 job = job_of(self.controller.cluster, event, request, self._number)
-                self._lives[job.id] = _Life(event.job_id, event.job)
+                self._histories[job.id] = RunHistory(event.job_id, event.job)
                 self.controller.submit(job, request, self.now)
             except InputError as error:
                 self._replies.reject(event.job_id, error)
@@ -355,34 +347,33 @@ class SlurmScheduler(Allocating, Scheduler):
 
     def execute(self, job: SlurmJob) -> bool:
         """Execute a job on its placement; returns whether that is possible."""
-        life = self._lives[job.id]
+        job_id = self._histories[job.id].id
         assert job.placement is not None
         assert job.partition is not None
         nodes = members(job.placement.nodes)
         hosts = frozen_hosts(self._hosts[node] for node in nodes)
-        if self._replies.execute(life.current, hosts) is not None:
+        if self._replies.execute(job_id, hosts) is not None:
             return False
-        self._firsts[life.current] = job
+        self._firsts[job_id] = job
         by = "backfill" if self.controller.is_backfilling else "main"
         cluster = self.controller.cluster
-        self._allocated.append(allocated_by(job, life.current, hosts.text, self.controller.time, cluster))
+        self._allocated.append(allocated_by(job, job_id, hosts.text, self.controller.time, cluster))
         self.starts.append(Started(job.id, self.controller.time, job.partition.name, tuple(nodes), by))
         return True
 
     def kill(self, jobs: list[SlurmJob]) -> None:
         """Kill jobs."""
-        self._replies.kill([self._lives[job.id].current for job in jobs])
+        self._replies.kill([self._histories[job.id].id for job in jobs])
 
     def again(self, job: SlurmJob) -> None:
         """Register a job once more, under another id."""
-        life = self._lives[job.id]
-        life.count += 1
-        life.current = rerun_id(job.id, life.count)
-        self._replies.register(life.current, life.job, ())
+        history = self._histories[job.id]
+        history.runs += 1
+        self._replies.register(history.rename(), history.job, ())
 
     def reject(self, job: SlurmJob, why: str) -> None:
         """A job never runs."""
-        self._replies.reject(self._lives[job.id].current, why)
+        self._replies.reject(self._histories[job.id].id, why)
 
 
 def _hosts_of(names: list[str], hosts: tuple[Host, ...]) -> tuple[list[int], frozenset[str]]:

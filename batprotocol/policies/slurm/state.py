@@ -10,8 +10,9 @@ from heapq import heappop, heappush
 from typing import Final, Protocol
 
 from batprotocol.model import FinalJobState
+from batprotocol.policies.rules import PreemptMode
 from batprotocol.policies.slurm.clock import LoopClock, Phases
-from batprotocol.policies.slurm.cluster import PreemptMode, SlurmCluster
+from batprotocol.policies.slurm.cluster import SlurmCluster
 from batprotocol.policies.slurm.consumable import Consumable
 from batprotocol.policies.slurm.queue import IneligibleJobs, JobStage, SlurmJob, SlurmQueue
 from batprotocol.policies.slurm.reservations import NodeReservations
@@ -321,7 +322,7 @@ class Endings:
         mine.waiting.remove(job)
         mine.queue.remove(job)
         job.stage = JobStage.DONE
-        mine.waiting.ended(job, state, mine.now)
+        mine.waiting.ended(job.id, state, mine.now, state.name.lower())
 
     def refuse(self, job: SlurmJob, why: str, state: FinalJobState = FinalJobState.REJECTED) -> None:
         """A job that waits never runs."""
@@ -346,7 +347,7 @@ class Endings:
 
     def give_way(self, job: SlurmJob) -> None:
         """A running job gives way to another one, at the end of its grace."""
-        if self._state.rules.preemption.mode(job) == PreemptMode.REQUEUE and job.requeues:
+        if self._state.rules.preemption.terms(job).mode == PreemptMode.REQUEUE and job.requeues:
             self.requeue(job)
         self.kill([job])
 

@@ -23,7 +23,7 @@ from batprotocol.recordings.commands.state import lines_of
 from batprotocol.recordings.copies import tap as hand_on
 from batprotocol.recordings.replays import Asked, Played, Together, replay
 from batprotocol.simulator.components import LibraryComponent, RemoteComponent
-from batprotocol.wire import decode, frames
+from batprotocol.wire import binary, decode, frames
 from batprotocol.wire.commands.dump import Shown, print_frames
 from batprotocol.wire.commands.tree import draw
 
@@ -205,7 +205,7 @@ def _report(component: _Counted, output: Output, reason: str) -> None:
     to = "the initialization data" if asked is None else f"message {component.number}"
     print(printable(f"batproto: no reply to {to}: {reason}"), file=sys.stderr)
     if asked is not None:
-        print_frames([(f"message {component.number}", asked.to_binary())], output)
+        print_frames([(f"message {component.number}", asked.to_binary(allow_late_events=True))], output)
 
 
 def _show(path: str, found: Played, output: Output, full: bool) -> None:
@@ -237,4 +237,5 @@ def _show(path: str, found: Played, output: Output, full: bool) -> None:
 
 
 def _bytes(message: Message, number: int | None) -> bytes:
-    return frames.encode_hello(message, "binary") if number == 1 else message.to_binary()
+    encode = frames.encode_hello if number == 1 else binary.encode
+    return encode(message, allow_late_events=True)

@@ -94,7 +94,7 @@ def read_conversation(
 def as_json(entry: Entry) -> str:
     """A message as JSON; a frame as its text."""
     if entry.message is not None:
-        return entry.message.to_json(2)
+        return entry.message.to_json(2, allow_late_events=True)
     if entry.fault is not None:
         return f"{len(entry.data):,} bytes that are not a message: {entry.fault}"
     return entry.data[4:].decode("utf-8", "replace")

@@ -10,11 +10,9 @@ import click
 
 from batprotocol.cli.parameters import SchemaFile
 from batprotocol.cli.terminal import Output, Piece, number_of, printable
-from batprotocol.edc.recording.names import SIDES, place_of
-from batprotocol.edc.recording.sources import messages
 from batprotocol.errors import InputError
 from batprotocol.model import Direction
-from batprotocol.schemas import TODAY, Difference, Effect, Fitting, Verdict, age, ages, differences
+from batprotocol.schemas import TODAY, Difference, Effect, Verdict, age, ages, differences
 from batprotocol.schemas._differences import worst_of
 from batprotocol.schemas._reports import REPORTS, Judged, JudgedDifference, judged
 from batprotocol.schemas._sources import places_of
@@ -148,6 +146,11 @@ def show_ages(path: str, also: Sequence[SchemaFile], output: Output) -> int:
         also: schemas in addition to the known ages.
         output: the terminal.
     """
+    # Schemas are compared without them.
+    from batprotocol.edc.recording.names import SIDES, place_of
+    from batprotocol.edc.recording.sources import messages
+    from batprotocol.schemas import Fitting
+
     schemas = ages() | {each.name: each.read() for each in also}
     fitting = Fitting(schemas)
     count = 0

@@ -76,7 +76,7 @@ class _WireTalk(Talk):
         return hello.message
 
     def answer(self, message: Message) -> Message:
-        frame = self._format.encode(message)
+        frame = self._format.encode(message, allow_late_events=True)
         self.log_message(frame)
         reply: Message = self._format.decode(self._exchange(frame, self._timeouts.answer))
         return reply

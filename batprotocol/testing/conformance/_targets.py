@@ -155,11 +155,11 @@ def _bytes_of(said: AnyMessage, original: AnyMessage, format: str | None) -> byt
     if isinstance(said, frames.Hello):
         if isinstance(original, bytes) and format in (None, said.format):
             return original
-        return frames.encode_hello(said.message, format or said.format)
+        return frames.encode_hello(said.message, format or said.format, allow_late_events=True)
     if isinstance(said, Message):
         if any(isinstance(event, EDCHelloEvent) for event in said.events):
-            return frames.encode_hello(said, format or "binary")
-        data: bytes = FORMATS[format or "binary"].encode(said)
+            return frames.encode_hello(said, format or "binary", allow_late_events=True)
+        data: bytes = FORMATS[format or "binary"].encode(said, allow_late_events=True)
         return data
     return bytes(said)
 

@@ -128,8 +128,10 @@ def _write(reading: Reading, to: str, indent: int | None) -> bytes:
     if to not in _FORMATS:
         raise DecodeError(f"this protocol has no {to}: it can be converted to binary or json")
     if reading.kind == "hello":
-        return frames.encode_hello(reading.message, to)
-    return reading.message.to_json(indent).encode() + b"\n" if to == "json" else reading.message.to_binary()
+        return frames.encode_hello(reading.message, to, allow_late_events=True)
+    if to == "json":
+        return reading.message.to_json(indent, allow_late_events=True).encode() + b"\n"
+    return reading.message.to_binary(allow_late_events=True)
 
 
 def size_prefixed(spoken: MessageProtocol) -> MessageProtocol:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from contextlib import suppress
-from pathlib import PurePath
 from typing import Final
 
 import click
@@ -35,7 +35,7 @@ def convert(
         indent: spaces for each level of JSON. None: one line.
         spoken: the protocol to read the message with. None: detect it.
     """
-    if is_recording(source) and (target.endswith(RECORDINGS) or not PurePath(target).suffix) and target != "-":
+    if is_recording(source) and (target.endswith(RECORDINGS) or not _ending(target)) and target != "-":
         if to is not None:
             raise click.UsageError(
                 "--to is for a single message: leave it out, and select the format of a recording by the ending of OUT"
@@ -59,7 +59,7 @@ def convert(
         )
     usual = reading.other or ("json" if reading.message is None and spoken is None else OTHER[reading.format])
     try:
-        data = reading.protocol.write(reading, to or BY_SUFFIX.get(PurePath(target).suffix) or usual, indent)
+        data = reading.protocol.write(reading, to or BY_SUFFIX.get(_ending(target)) or usual, indent)
     except DecodeError as error:
         raise click.ClickException(f"{found.name}: {error}") from None
     if reading.format == "json" and _ROUNDED.search(found.data):
@@ -121,3 +121,8 @@ def _put(target: str, data: bytes) -> None:
             file.write(data)
     except OSError as error:
         raise click.ClickException(f"{target}: {reason_of(error)}") from error
+
+
+def _ending(name: str) -> str:
+    """The ending of the name of a file, with its dot, or ""."""
+    return os.path.splitext(name)[1]

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+import msgspec
 
 from batprotocol._util.rules import Catalogue, Violation
 from batprotocol.cli.families import manifests
@@ -40,8 +41,7 @@ __all__ = [
 ]
 
 
-@dataclass
-class Reading:
+class Reading(msgspec.Struct, dict=True):
     """The contents of some bytes.
 
     Attributes:
@@ -149,8 +149,7 @@ class MessageProtocol(NamedTuple):
 # The table: for reading messages, judging conversations and listing rules.
 
 
-@dataclass(frozen=True)
-class ProtocolRow:
+class ProtocolRow(NamedTuple):
     """A row of the table.
 
     Attributes:

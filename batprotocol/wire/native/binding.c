@@ -105,7 +105,7 @@ bind_timestamp(PyTypeObject *event)
 static int
 bind_tables(PyObject *model)
 {
-    bound.timestamp = 0;
+    bound.timestamp = bound.now = bound.events = 0;
     for (int number = 0; number < TABLE_COUNT; number++) {
         const Table *table = &TABLES_[number];
         if (table->wrapper || number == ENVELOPE) {
@@ -132,7 +132,8 @@ bind_tables(PyObject *model)
             return 0;
         }
     }
-    return 1;
+    PyTypeObject *message = bound.classes[ROOT];
+    return (bound.now = slot_offset(message, "now")) >= 0 && (bound.events = slot_offset(message, "events")) >= 0;
 }
 
 /* Add the classes that stand for a table to those of a union: for a wrapper, the classes of what it wraps. `left` says
@@ -203,6 +204,22 @@ bind(PyObject *module, PyObject *arguments)
     Py_XSETREF(bound.write_carefully, Py_NewRef(write_carefully));
     bound.done = 1;
     Py_RETURN_NONE;
+}
+
+PyObject *
+message_of(PyObject *const *arguments, Py_ssize_t count, PyObject *names, int *late)
+{
+    *late = 0;
+    if (count == 1 && !names) { /* as nearly always */
+        return arguments[0];
+    }
+    if (count == 1 && PyTuple_GET_SIZE(names) == 1 &&
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "allow_late_events") == 0) {
+        *late = PyObject_IsTrue(arguments[1]);
+        return *late < 0 ? NULL : arguments[0];
+    }
+    PyErr_SetString(PyExc_TypeError, "expected a message, and perhaps allow_late_events by its name");
+    return NULL;
 }
 
 /* Values made by Python code that knows their fields to be right */

@@ -33,6 +33,7 @@ typedef struct {
     uint8_t simple[TABLE_COUNT];                /* whether instances have their slots and nothing else */
     Py_ssize_t slots[TABLE_COUNT][MOST_FIELDS]; /* where each field is, seen from the start of all */
     Py_ssize_t timestamp;                       /* where every event has its timestamp */
+    Py_ssize_t now, events;                     /* where a message has its time and its events */
     Member members[UNION_COUNT][MEMBER_PLACES]; /* the classes that stand for a union's tables, by place_of() */
     PyTypeObject *enums[ENUM_COUNT];
     PyObject *enum_members[ENUM_COUNT][256]; /* by number + 128 */
@@ -159,6 +160,26 @@ fields_of(int number, PyObject *value, Fields *fields)
     }
     return 1;
 }
+
+/* Whether an event of a message is later than it, as the rule time.after-now has it. It is asked only of messages that
+   were written, so that each item is an event. */
+static inline int
+has_late_event(PyObject *message)
+{
+    PyObject *events = SLOT(message, bound.events);
+    double now = PyFloat_AS_DOUBLE(SLOT(message, bound.now));
+    for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(events); index++) {
+        double timestamp = PyFloat_AS_DOUBLE(SLOT(PyTuple_GET_ITEM(events, index), bound.timestamp));
+        if (!(timestamp <= now) && timestamp == timestamp) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Take apart the arguments of the functions that write: the message, borrowed, and whether its events may be later than
+   it. NULL with an exception if they are others. */
+PyObject *message_of(PyObject *const *arguments, Py_ssize_t count, PyObject *names, int *late);
 
 /* The function of the module that gives what makes values of a class. */
 PyObject *maker(PyObject *module, PyObject *kind);

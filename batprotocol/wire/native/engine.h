@@ -66,8 +66,8 @@ out_of_memory(void)
 
 /* The functions of the module, but for bind(), which binding.h has. */
 PyObject *decode(PyObject *module, PyObject *data);
-PyObject *encode(PyObject *module, PyObject *message);
+PyObject *encode(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *decode_json(PyObject *module, PyObject *data);
-PyObject *encode_json(PyObject *module, PyObject *message);
+PyObject *encode_json(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 
 #endif

@@ -4,10 +4,11 @@
 #include "../../native.h"
 
 PyDoc_STRVAR(decode_doc, "decode($module, data, /)\n--\n\nRead a message from a flatbuffer.");
-PyDoc_STRVAR(encode_doc, "encode($module, message, /)\n--\n\nWrite a message as a flatbuffer.");
+PyDoc_STRVAR(encode_doc, "encode($module, message, /, *, allow_late_events=False)\n--\n\n"
+                         "Write a message as a flatbuffer.");
 PyDoc_STRVAR(decode_json_doc, "decode_json($module, data, /)\n--\n\n"
                               "Read a message from plain JSON; None if it is not plain, or wrong.");
-PyDoc_STRVAR(encode_json_doc, "encode_json($module, message, /)\n--\n\n"
+PyDoc_STRVAR(encode_json_doc, "encode_json($module, message, /, *, allow_late_events=False)\n--\n\n"
                               "Write a message as JSON text; None if it cannot be written, or not simply.");
 PyDoc_STRVAR(maker_doc, "maker($module, kind, /)\n--\n\n"
                         "What makes values of a class of all their fields, in the order of the schema, and of an event "
@@ -16,11 +17,14 @@ PyDoc_STRVAR(bind_doc, "bind($module, model, read_carefully, write_carefully, /)
                        "Tell the engine, once, the module that has the values, and who reads and writes what it "
                        "cannot.");
 
+/* How CPython declares a function that takes keywords, which is of another type than the others. */
+#define WITH_KEYWORDS(function) (PyCFunction)(void (*)(void))function, METH_FASTCALL | METH_KEYWORDS
+
 static PyMethodDef methods[] = {
     {"decode", decode, METH_O, decode_doc},
-    {"encode", encode, METH_O, encode_doc},
+    {"encode", WITH_KEYWORDS(encode), encode_doc},
     {"decode_json", decode_json, METH_O, decode_json_doc},
-    {"encode_json", encode_json, METH_O, encode_json_doc},
+    {"encode_json", WITH_KEYWORDS(encode_json), encode_json_doc},
     {"maker", maker, METH_O, maker_doc},
     {"bind", bind, METH_VARARGS, bind_doc},
     {NULL, NULL, 0, NULL},

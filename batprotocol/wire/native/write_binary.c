@@ -333,13 +333,18 @@ write_message(Writer *writer, PyObject *message)
 }
 
 PyObject *
-encode(PyObject *module, PyObject *message)
+encode(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
+    int late;
+    PyObject *message = message_of(arguments, count, names, &late);
+    if (!message) {
+        return NULL;
+    }
     if (bound.done && Py_TYPE(message) == bound.classes[ROOT]) {
         Writer writer;
         start(&writer);
         PyObject *bytes = NULL;
-        int fine = write_message(&writer, message);
+        int fine = write_message(&writer, message) && (late || !has_late_event(message));
         if (fine) {
             bytes = written(&writer);
         }
@@ -348,5 +353,5 @@ encode(PyObject *module, PyObject *message)
             return bytes;
         }
     }
-    return PyObject_CallOneArg(bound.write_carefully, message);
+    return PyObject_CallFunctionObjArgs(bound.write_carefully, message, late ? Py_True : Py_False, NULL);
 }

@@ -312,8 +312,13 @@ print_table(Output *output, int number, PyObject *value, int depth)
 }
 
 PyObject *
-encode_json(PyObject *module, PyObject *message)
+encode_json(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names)
 {
+    int late;
+    PyObject *message = message_of(arguments, count, names, &late);
+    if (!message) {
+        return NULL;
+    }
     if (!bound.done || Py_TYPE(message) != bound.classes[ROOT]) {
         Py_RETURN_NONE;
     }
@@ -322,7 +327,7 @@ encode_json(PyObject *module, PyObject *message)
     output.size = 0;
     output.room = sizeof output.first;
     PyObject *text = NULL;
-    int fine = print_table(&output, ROOT, message, 1);
+    int fine = print_table(&output, ROOT, message, 1) && (late || !has_late_event(message));
     if (fine && (text = PyUnicode_New((Py_ssize_t)output.size, 127))) {
         memcpy(PyUnicode_DATA(text), output.data, output.size);
     }

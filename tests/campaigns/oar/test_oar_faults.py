@@ -11,7 +11,7 @@ from oar_server import OarServer
 from patience import jobs_of
 
 from batprotocol.campaigns.managers import _oar_api, oar
-from batprotocol.campaigns.managers._oar_api import OarJob, submission
+from batprotocol.campaigns.managers._oar_api import OarAnswer, OarJob, submission
 from batprotocol.campaigns.managers.oar import OarCluster
 from batprotocol.campaigns.model import GridJobState
 from batprotocol.errors import ClusterError
@@ -234,3 +234,16 @@ def test_resources_are_read_again_after_their_period(
 def test_resources_must_have_the_properties(server: OarServer, tmp_path: Path, properties: str, many: int) -> None:
     path = described(tmp_path / "oar.toml", url=server.url, user="alice", timeout=60, properties=properties)
     assert OarCluster("luke", path, "m").look().max == many
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        *((status, "does not accept the login for GET x: check") for status in (401, 403)),
+        *((status, "redirects GET x: give the address to which it redirects") for status in (300, 302, 399)),
+        *((status, f"answers GET x with the status {status} (why)") for status in (299, 400, 402, 404, 500)),
+    ],
+)
+def test_the_sentence_of_each_status(cluster: OarCluster, status: int, words: str) -> None:
+    answer = OarAnswer(status, "application/json", b'{"message": "why"}', "GET x")
+    assert words in cluster._error(answer)

@@ -1,13 +1,16 @@
-"""The first loop of Slurm's policy, with a controller that starts what it is asked to."""
+"""The loops of Slurm's policy, with a controller that starts what it is asked to, and with one that only plans."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from batprotocol.policies.slurm.cluster import ClusterPartition
-from batprotocol.policies.slurm.loops import StartOutcome, run_main
+from batprotocol.policies.slurm.loops import StartOutcome, run_backfill, run_main
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob, SlurmQueue
 from batprotocol.policies.slurm.reservations import NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules
@@ -129,3 +132,63 @@ def test_without_nodes_only_jobs_of_reservations_are_looked_at() -> None:
     assert run_main(queue_of(3), Starter(available=0), SchedulerParameters(), is_full=True) == (0, False)
     found = run_main(queue_of(3), Starter(available=0), SchedulerParameters(), is_full=True, is_quick=False)
     assert found == (0, True)
+
+
+class Planner(Starter):
+    """Each job has a node of its own in ten minutes, and none now."""
+
+    def possible_start(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
+    ) -> PossibleStart | None:
+        self.tried.append((job.id, partition.name))
+        return PossibleStart(now + 600, NodeShare(1 << job.number, {}))
+
+
+LIMITS = st.fixed_dictionaries(
+    {},
+    optional={
+        "bf_max_job_test": st.integers(1, 9),
+        "bf_max_job_user": st.integers(0, 3),
+        "bf_max_job_part": st.integers(0, 8),
+        "bf_max_job_assoc": st.integers(0, 3),
+        "bf_max_job_user_part": st.integers(0, 3),
+        "bf_min_prio_reserve": st.integers(0, 100),
+        "bf_min_age_reserve": st.sampled_from([0.0, 49.0, 50.0, 51.0, 101.0]),
+        "bf_job_part_count_reserve": st.integers(0, 8),
+    },
+)
+
+
+@settings(max_examples=80)
+@given(st.lists(st.tuples(st.sampled_from("uv"), st.sampled_from("ab"), st.booleans()), max_size=8), LIMITS)
+def test_the_second_loop_keeps_to_the_limits_of_slurm_conf(
+    jobs: list[tuple[str, str, bool]], loops: dict[str, Any]
+) -> None:
+    """It looks at so many jobs in all, of a user, partition or association, and plans those that may be planned."""
+    queue = queue_of(len(jobs), (ClusterPartition("all", 0xFFFF),))  # with more nodes than jobs
+    made = sorted(queue.jobs(), key=lambda job: job.number)
+    for job, (user, account, is_young) in zip(made, jobs, strict=True):
+        job.user, job.account, job.eligible = user, account, 50.0 if is_young else 0.0
+    starter, now = Planner(0xFFFF), 100
+    run_backfill(queue, starter, SchedulerParameters(**loops), now, 0, is_quick=False)
+    looked, planned, counts = [], [], Counter[object]()
+    for number, job in enumerate(made[: loops.get("bf_max_job_test", 500)]):
+        keys = {
+            "bf_max_job_user": job.user,
+            "bf_max_job_part": "all",
+            "bf_max_job_assoc": (job.user, job.account),
+            "bf_max_job_user_part": (job.user, "all"),
+        }
+        if any(loops.get(name) and counts[name, key] >= loops[name] for name, key in keys.items()):
+            continue
+        counts.update(keys.items())
+        looked.append(job.id)
+        if loops.get("bf_min_prio_reserve"):
+            is_high = 100 - number >= loops["bf_min_prio_reserve"]
+        else:
+            is_high = now - job.eligible >= loops.get("bf_min_age_reserve", 0)
+        if is_high and len(planned) < loops.get("bf_job_part_count_reserve", 500):
+            planned.append(job.id)
+    assert list(dict.fromkeys(id for id, _ in starter.tried)) == looked
+    assert [job.id for job in made if job.planned] == planned
+    assert all(job.planned_nodes == 1 << job.number for job in made if job.planned)

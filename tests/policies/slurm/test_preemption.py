@@ -7,16 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from batprotocol.policies.slurm.cluster import ClusterPartition, PreemptMode
-from batprotocol.policies.slurm.preemption import (
-    PartitionPreemption,
-    QosPreemption,
-    candidates_of,
-    grace_end,
-    may_preempt,
-    victims_of,
-)
-from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmJob
+from batprotocol.policies.rules import PreemptMode
+from batprotocol.policies.slurm.cluster import ClusterPartition
+from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob
+from batprotocol.policies.slurm.rules import PartitionPreemption, QosPreemption, grace_end, may_preempt, victims_of
 from batprotocol.policies.slurm.state import TimeLimits
 from batprotocol.sites.slurm.accounting import SlurmQos
 
@@ -34,7 +28,7 @@ def running(number: int, nodes: int, partition: ClusterPartition = LOW, started:
     return job
 
 
-WANTS = SlurmJob("w0!99", 99, 0.0, (HIGH,), 60)
+WANTS = SlurmEntry(SlurmJob("w0!99", 99, 0.0, (HIGH,), 60), HIGH, 0, 0)
 
 
 def numbers(jobs: Sequence[SlurmJob]) -> list[int]:
@@ -43,10 +37,10 @@ def numbers(jobs: Sequence[SlurmJob]) -> list[int]:
 
 def test_jobs_of_lower_tiers_give_way_the_smallest_first() -> None:
     jobs = [running(1, 0b11), running(2, 0b100), running(3, 0b1000, KEPT), running(4, 0b10000, HIGH), running(5, 0x20)]
-    found = candidates_of(jobs, WANTS, HIGH, 0x1F, PartitionPreemption(), 100)
+    found = PartitionPreemption().candidates_on(0x1F, jobs, WANTS, 100)
     assert numbers(found) == [2, 1]  # 3 may not be preempted, 4 is of the same tier, and 5 is on other nodes
     jobs[1].stage = JobStage.COMPLETING
-    assert numbers(candidates_of(jobs, WANTS, HIGH, 0x1F, PartitionPreemption(), 100)) == [1]
+    assert numbers(PartitionPreemption().candidates_on(0x1F, jobs, WANTS, 100)) == [1]
 
 
 def test_the_youngest_come_first_if_wanted_and_then_the_smaller_number() -> None:
@@ -56,17 +50,14 @@ def test_the_youngest_come_first_if_wanted_and_then_the_smaller_number() -> None
         running(3, 4, started=9.0),
         running(4, 8, started=1.0),
     ]
-    found = candidates_of(jobs, WANTS, HIGH, 0xF, PartitionPreemption(), 100, youngest_first=True)
+    found = PartitionPreemption(youngest_first=True).candidates_on(0xF, jobs, WANTS, 100)
     assert numbers(found) == [3, 1, 2, 4]
-    assert numbers(candidates_of(jobs, WANTS, HIGH, 0xF, PartitionPreemption(), 100)) == [1, 2, 3, 4]
+    assert numbers(PartitionPreemption().candidates_on(0xF, jobs, WANTS, 100)) == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(("second", "found"), [(49, []), (50, [1]), (51, [1])])
 def test_a_job_gives_way_once_it_has_run_long_enough(second: int, found: list[int]) -> None:
-    assert (
-        numbers(candidates_of([running(1, 1, started=10.0)], WANTS, HIGH, 1, PartitionPreemption(40.0), second))
-        == found
-    )
+    assert numbers(PartitionPreemption(40.0).candidates_on(1, [running(1, 1, started=10.0)], WANTS, second)) == found
 
 
 def test_as_few_give_way_as_suffice_the_last_one_and_then_the_largest() -> None:
@@ -103,7 +94,7 @@ def test_a_job_waits_for_those_that_give_way_to_it() -> None:
 
 def test_a_job_that_gives_way_is_killed_at_the_end_of_its_grace() -> None:
     job = running(1, 1)
-    assert PartitionPreemption().grace(job) == 30
+    assert PartitionPreemption().terms(job).grace == 30
     assert grace_end(job, 100, 30) == 130.0
     job.gives_way, job.end = True, 115.0
     assert grace_end(job, 120, 30) == 115.0
@@ -118,13 +109,15 @@ def test_qualities_of_service_say_who_gives_way() -> None:
     rules = QosPreemption(qos, "requeue", 3.0)
     high, low, off, none = (running(number, 1, HIGH) for number in range(4))
     high.quality, low.quality, off.quality = "high", "low", "off"
-    assert [rules.is_below(each, high, HIGH) for each in (high, low, off, none)] == [False, True, False, False]
-    assert not rules.is_below(high, low, HIGH)
+    wants, wants_low = SlurmEntry(high, HIGH, 0, 0), SlurmEntry(low, HIGH, 0, 1)
+    assert [rules.is_below(each, wants) for each in (high, low, off, none)] == [False, True, False, False]
+    assert not rules.is_below(high, wants_low)
     assert rules.is_above(high, low)
-    assert [rules.rank(each) for each in (high, low, none)] == [9, 2, 0]
-    assert [rules.mode(each) for each in (high, low, off, none)] == ["REQUEUE", "CANCEL", "OFF", "REQUEUE"]
-    assert [rules.grace(each) for each in (high, low, none)] == [0, 12, 0]
-    assert [rules.exempt(each) for each in (high, low, none)] == [3.0, 7.0, 3.0]
+    assert [rules.level(each) for each in (high, low, none)] == [9, 2, 0]
+    modes = [PreemptMode.REQUEUE, PreemptMode.CANCEL, PreemptMode.OFF, PreemptMode.REQUEUE]
+    assert [rules.terms(each).mode for each in (high, low, off, none)] == modes
+    assert [rules.terms(each).grace for each in (high, low, none)] == [0, 12, 0]
+    assert [rules.terms(each).exempt for each in (high, low, none)] == [3.0, 7.0, 3.0]
 
 
 def test_time_limits_are_over_in_the_order_of_starts() -> None:

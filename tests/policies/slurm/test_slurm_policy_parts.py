@@ -18,8 +18,10 @@ from batprotocol.policies.slurm import Phases, slurm_files, with_slurm_files
 from batprotocol.policies.slurm.clock import LoopClock
 from batprotocol.policies.slurm.cluster import best_fit, bits_of, cluster_of, lowest, members, runs
 from batprotocol.policies.slurm.commands import read_command
+from batprotocol.policies.slurm.consumable import demand_of
 from batprotocol.policies.slurm.loops import PlannedNodes
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
+from batprotocol.policies.slurm.reservations import NodeReservation, NodeReservations
 from batprotocol.policies.slurm.scheduler import with_added_hosts
 from batprotocol.policies.slurm.selection import Linear
 from batprotocol.sites.slurm.configuration import SchedulerParameters, configuration_of
@@ -235,6 +237,52 @@ def test_commands() -> None:
     assert read_command('{"slurm": "scontrol hold 7"}') == ["scontrol", "hold", "7"]
     assert read_command("the cooling fails") is None
     assert read_command('{"slurm": {}}'.replace("{}", "null")) is None
+
+
+@given(
+    st.integers(1, 3),
+    st.integers(0, 3),
+    st.integers(1, 9),
+    st.integers(1, 4),
+    st.sampled_from([(0, 0), (500, 0), (0, 70)]),
+    st.sampled_from(["", "DefMemPerNode=300", "DefMemPerCPU=40"]),
+    st.sampled_from(["CR_Core", "CR_Core_Memory"]),
+    st.booleans(),
+)
+def test_the_share_of_nodes_that_a_job_takes(
+    step: int, each: int, tasks: int, nodes: int, asked: tuple[int, int], usual: str, counted: str, is_alone: bool
+) -> None:
+    """Memory counts only if it is a resource: that of the job, or the partition's, or all of a node."""
+    conf = f"SelectType=select/cons_tres\nSelectTypeParameters={counted}\nNodeName=n[0-3] CPUs=16\n"
+    cluster = cluster_of(configuration_of(f"{conf}PartitionName=p Nodes=ALL {usual}\n"))
+    (partition,) = cluster.partitions
+    job = SlurmJob("1", 1, 0.0, (partition,), 10)
+    job.tasks, job.tasks_per_node, job.cpus_per_task, job.min_nodes = tasks, each, step, nodes
+    (job.memory, job.memory_per_cpu), job.is_exclusive = asked, is_alone
+    found = demand_of(job, partition, cluster)
+    assert (found.is_whole, found.step, found.cpus) == (is_alone, step, max(tasks * step, nodes))
+    assert found.least == (each * step if each else step)
+    otherwise = {"": (-1, 0), "DefMemPerNode=300": (300, 0), "DefMemPerCPU=40": (0, 40)}
+    memory = otherwise[usual] if asked == (0, 0) else asked
+    assert (found.memory, found.memory_per_cpu) == (memory if counted.endswith("Memory") else (0, 0))
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=4), st.lists(st.integers(0, 20), max_size=8))
+def test_a_reservation_is_seen_once_from_its_begin_until_before_its_end(
+    spans: list[tuple[int, int]], seconds: list[int]
+) -> None:
+    known, seen = NodeReservations(60, 0), set[str]()
+    for number, (begin, length) in enumerate(spans):
+        known.add(NodeReservation.of(f"r{number}", 1 << number, begin, begin + length, users=("u",)))
+    for second in sorted(seconds):
+        now = {f"r{number}" for number, (begin, length) in enumerate(spans) if begin <= second < begin + length}
+        assert known.see(second) == bool(now - seen)
+        seen |= now
+        assert [each.name for each in known.over(second)] == [
+            f"r{number}" for number, (begin, length) in enumerate(spans) if begin + length <= second
+        ]
+        later = [max(begin, second) for begin, length in spans if begin + length > second]
+        assert known.next_seen(second) == min(later, default=math.inf)
 
 
 @given(

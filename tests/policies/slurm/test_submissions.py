@@ -117,3 +117,26 @@ def test_a_job_that_a_limit_stops_anew_stops_those_behind_it() -> None:
 @pytest.mark.parametrize(("unit", "memory"), [("CR_Core_Memory", 4000), ("CR_Core", 0)])
 def test_memory_counts_only_where_it_is_given_out(unit: str, memory: int) -> None:
     assert cluster_of(configuration_of(CONF.format(unit=unit))).memory == memory
+
+
+@pytest.mark.parametrize("plugin", ["builtin", "backfill"])
+@pytest.mark.parametrize("priorities", ["basic", "multifactor"])
+@pytest.mark.parametrize("tier", [1, 2])
+def test_a_queue_is_fifo_without_backfill_priorities_and_tiers(plugin: str, priorities: str, tier: int) -> None:
+    more = f"SchedulerType=sched/{plugin}\nPriorityType=priority/{priorities}\n"
+    conf = CONF.format(unit="CR_Core") + f"PartitionName=high Nodes=n0 PriorityTier={tier}\n" + more
+    found = cluster_of(configuration_of(conf))
+    assert found.is_fifo == ((plugin, priorities, tier) == ("builtin", "basic", 1))
+    assert found.backfills == (plugin == "backfill")
+
+
+@pytest.mark.parametrize(
+    ("cores", "per", "size", "tasks", "each"),
+    [(1, None, 1, 4, 1), (4, None, 2, 4, 2), (6, None, 1, 4, 1), (2, "task", 1, 2, 2), (3, None, 2, None, 3)],
+)
+def test_cores_of_hosts_are_shared_by_tasks(
+    cores: int, per: str | None, size: int, tasks: int | None, each: int
+) -> None:
+    """In whole cores, and at least one for each; without tasks, a host is one."""
+    data = {"cores": cores, **({} if per is None else {"per": per}), **({} if tasks is None else {"tasks": tasks})}
+    assert made(size, **data).cpus_per_task == each
