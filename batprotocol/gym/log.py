@@ -18,7 +18,7 @@ import numpy.typing as npt
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile, Job
 from batprotocol.policies import Order, PolicyNameError, State, WaitingJob, named
-from batprotocol.policies.jobs import per_second
+from batprotocol.policies.availability import per_second
 from batprotocol.simulator import Workload, named_workload
 from batprotocol.workloads.platform import natural_order
 

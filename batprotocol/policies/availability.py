@@ -14,10 +14,11 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import islice
 from operator import add, le, sub
-from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from batprotocol.workloads.requests.notation import GPU
 from batprotocol.workloads.requests.offers import Needs, Offer
@@ -216,6 +217,35 @@ class _ProfileBlock:
         self.highest += by
 
 
+_EXACT: Final = 2.0**53
+"""From here on, all floats are whole numbers."""
+
+
+def rounded(time: float, resolution: float) -> float:
+    """A time, rounded to a resolution, in seconds. If it is 0, times are not rounded."""
+    if not resolution or not abs(time) < _EXACT * resolution:
+        return time
+    # Dividing by 1000 gives the float that is nearest to the decimal fraction, multiplying by 0.001 another one.
+    return (
+        round(time / resolution) * resolution if resolution >= 1 else round(time / resolution) / per_second(resolution)
+    )
+
+
+@lru_cache(16)
+def per_second(resolution: float) -> float:
+    """The number of resolution steps in a second, which need not be whole: 1000 for 0.001, and 1 / 0.3 for 0.3."""
+    whole = round(1 / resolution)
+    return whole if math.isclose(whole * resolution, 1.0) else 1 / resolution
+
+
+class Reserved(Protocol):
+    """A job with a reservation: its number, its hosts, and its expected run time in seconds."""
+
+    number: int
+    size: int
+    expected: float
+
+
 class PythonProfile:
     """The number of free hosts from each time on.
 
@@ -355,6 +385,40 @@ class PythonProfile:
                 return math.inf
         return begin if 0 <= begin < before else math.inf
 
+    def compress(
+        self,
+        jobs: Iterable[Reserved],
+        starts: dict[int, float],
+        ends: dict[int, float],
+        now: float,
+        resolution: float,
+    ) -> list[tuple[float, int]]:
+        """Move each reservation to the first time at which it fits now, one after the other; never to a later time.
+
+        Args:
+            jobs: the jobs whose reservations move, in this order.
+            starts: the begin of the reservation of each job, by its number; it is changed.
+            ends: the end of each, likewise.
+            now: the first time.
+            resolution: times that differ by less count as equal, in seconds: ends are rounded to it.
+
+        Returns:
+            The new starts, with the numbers of the jobs.
+        """
+        moved = []
+        for job in jobs:
+            number, size = job.number, job.size
+            before = starts[number]
+            if before <= now:
+                continue
+            start = self.earliest(size, job.expected - resolution / 2, before)
+            if start < before:
+                self.change(max(before, now), ends[number], size)
+                starts[number], ends[number] = start, rounded(start + job.expected, resolution)
+                self.change(start, ends[number], -size)
+                moved.append((start, number))
+        return moved
+
     def gaps(self, most: int) -> list[tuple[int, float]]:
         """Pairs (hosts, seconds): how long hosts are free from the first time on. Few hosts for long come first."""
         steps: list[tuple[int, float]] = []
@@ -434,10 +498,23 @@ class Steps(Generic[Value]):
             self.values.insert(place, self.values[place - 1])
         return place
 
+    def place(self, time: float) -> int:
+        """The place of the step at a time."""
+        return max(bisect_right(self.times, time) - 1, 0)
+
+    def at(self, time: float) -> Value:
+        """The value at a time."""
+        return self.values[self.place(time)]
+
+    def between(self, begin: float, end: float) -> list[Value]:
+        """The values from one time to another one, in order; that of the first time at least."""
+        first = self.place(begin)
+        return self.values[first : max(bisect_left(self.times, end), first + 1)]
+
     def within(self, begin: float, end: float) -> Iterator[tuple[float, float, Value]]:
         """The steps between two times: the begin and the end of each, and its value."""
         times, values = self.times, self.values
-        place = max(bisect_right(times, begin) - 1, 0)
+        place = self.place(begin)
         while begin < end:
             after = times[place + 1] if place + 1 < len(times) else math.inf
             yield begin, min(after, end), values[place]
@@ -558,11 +635,7 @@ class HostTimeline:
 
     def least(self, host: int, begin: float, end: float) -> Amount:
         """The amount that is free on a host throughout an interval."""
-        steps = self._steps[host]
-        times, free = steps.times, steps.values
-        first = max(bisect_right(times, begin) - 1, 0)
-        last = max(bisect_left(times, end), first + 1)
-        amounts = free[first:last]
+        amounts = self._steps[host].between(begin, end)
         return amounts[0] if len(amounts) == 1 else tuple(map(min, zip(*amounts, strict=True)))
 
     def since(self, changes: int) -> list[Change] | None:

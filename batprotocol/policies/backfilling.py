@@ -355,14 +355,12 @@ class Conservative(Backfilling):
         return job
 
     def _compress(self, queue: Queue, state: State) -> None:
-        profile, starts, slack = self._profile, self._starts, state.resolution / 2
-        for job in islice(queue, self.depth):
-            before = starts[job.number]
-            if before <= state.now:
-                continue
-            start = profile.earliest(job.size, job.expected - slack, before)
-            if start < before:
-                self._move(job, start, state)
+        jobs = islice(queue, self.depth)
+        moved = self._profile.compress(jobs, self._starts, self._ends, state.now, state.resolution)
+        for begin in moved:
+            heappush(self._next, begin)
+        if self._endless:
+            self._endless.difference_update(number for _, number in moved)
 
     def _reserve_anew(self, queue: Queue, state: State) -> None:
         endings = ((max(end, state.now), size) for end, _, size, _ in state.endings)

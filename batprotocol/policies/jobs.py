@@ -20,7 +20,7 @@ from sortedcontainers import SortedList
 
 from batprotocol.model import FinalJobState, Job, Profile
 from batprotocol.model.free_hosts import FrozenHosts, Hosts
-from batprotocol.policies.availability import Amount, Pool, fits
+from batprotocol.policies.availability import Amount, Pool, fits, rounded
 from batprotocol.policies.failures import Pieces
 from batprotocol.workloads.host_events import Window
 from batprotocol.workloads.host_events.events import UserId
@@ -33,8 +33,6 @@ __all__ = ["Ending", "RunningJob", "State", "WaitingJob", "natural_key", "user_o
 
 
 _DIGITS = re.compile("([0-9]+)")
-_EXACT = 2.0**53
-"""From here on, all floats are whole numbers."""
 
 Ending: TypeAlias = "tuple[float, int, int, str]"
 """The expected end of a job, in seconds, with values that make it unique: see `RunningJob.ending`."""
@@ -140,27 +138,13 @@ class State:
 
     def rounded(self, time: float) -> float:
         """A time, rounded to the resolution."""
-        resolution = self.resolution
-        if not resolution or not abs(time) < _EXACT * resolution:
-            return time
-        # Dividing by 1000 gives the float that is nearest to the decimal fraction, multiplying by 0.001 another one.
-        return (
-            round(time / resolution) * resolution
-            if resolution >= 1
-            else round(time / resolution) / per_second(resolution)
-        )
+        return rounded(time, self.resolution)
 
     def move(self, job: RunningJob, end: float) -> None:
         """Change the expected end of a running job."""
         self.endings.remove(job.ending)
         job.end = end
         self.endings.add(job.ending)
-
-
-def per_second(resolution: float) -> float:
-    """The number of resolution steps in a second, which need not be whole: 1000 for 0.001, and 1 / 0.3 for 0.3."""
-    whole = round(1 / resolution)
-    return whole if math.isclose(whole * resolution, 1.0) else 1 / resolution
 
 
 def user_of(job: Job) -> str | int | None:

@@ -24,6 +24,8 @@ _MOST_EXACT: Final = 512
 _SLACK: Final = 1e-9
 """The tolerance of a bound: as formulas are rounded, a key can lie a little before it."""
 
+_MOST_LATER: Final = 64
+"""Up to this number, the jobs that were added since a search are looked at one by one."""
 _LAST: Final = 2**63
 """A number that no job has."""
 
@@ -49,6 +51,15 @@ class Gap:
             if size <= hosts and seconds <= time:
                 return True
         return False
+
+    def is_within(self, other: Gap) -> bool:
+        """Whether each job that fits into this gap surely fits into another one, too."""
+        if len(self.steps) != len(other.steps):
+            return False
+        for (hosts, time), (most, longest) in zip(self.steps, other.steps, strict=True):
+            if hosts > most or time > longest:
+                return False
+        return True
 
     def cells(self, cells: Iterable[_SomeCell]) -> list[_SomeCell]:
         """The cells with jobs that could fit."""
@@ -313,6 +324,8 @@ class Ranking:
         # Made when they are needed:
         self._cells: _Cells[_Cell] | None = None
         self._divided: _DividedJobs | None = None
+        self._too_small: Gap | None = None  # the last one into which no job fitted
+        self._later: list[WaitingJob] = []  # the jobs that were added since
 
     def __len__(self) -> int:
         return len(self._jobs)
@@ -328,6 +341,8 @@ class Ranking:
             self._cells.add(entry)
         if self._divided is not None:
             self._divided.add(entry)
+        if self._too_small is not None and len(self._later) <= _MOST_LATER:
+            self._later.append(job)
 
     def remove(self, job: WaitingJob) -> None:
         """Remove a job that does not wait any more."""
@@ -369,11 +384,22 @@ class Ranking:
 
     def first_in(self, gap: Gap) -> WaitingJob | None:
         """The first job that fits into a gap; None if none does."""
+        if (
+            self._too_small is not None
+            and len(self._later) <= _MOST_LATER
+            and gap.is_within(self._too_small)
+            and not any(gap.takes(job.size, job.expected) for job in self._later)
+        ):
+            return None
         if self._sorted:
             job = self._sorted[0][2]
             if gap.takes(job.size, job.expected):  # as is often so, and quickly found
                 return job
-        return self._best(gap) if self._jobs else None
+        found = self._best(gap) if self._jobs else None
+        if found is None:
+            self._too_small = gap
+            self._later.clear()
+        return found
 
     def _best(self, gap: Gap | None) -> WaitingJob | None:
         self.prepare()

@@ -117,6 +117,8 @@ def _rounded(high: float, rest: float) -> Pair:
 
 
 _BINS = 1024
+_MOST_LATER = 512
+"""The number of intervals that are kept before they are added to bins, so that few intervals need no bins."""
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -135,6 +137,8 @@ class StepSeries:
     def __init__(self) -> None:
         self.area = 0.0
         """The sum of amount times seconds of all intervals."""
+        self._later: list[tuple[float, float, float]] = []
+        self._binned = 0.0  # the area of the intervals that are in bins
         self._end = 0.0
         self._width = 0.0  # until something is added
         self._areas = array("d", bytes(8 * _BINS))  # of intervals that begin or end inside a bin, in that bin
@@ -146,6 +150,18 @@ class StepSeries:
             start = 0.0
         if end <= start:
             return
+        self.area += amount * (end - start)
+        self._later.append((start, end, amount))
+        if len(self._later) >= _MOST_LATER:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Add the intervals that were kept to bins."""
+        for start, end, amount in self._later:
+            self._put(start, end, amount)
+        self._later.clear()
+
+    def _put(self, start: float, end: float, amount: float) -> None:
         area = amount * (end - start)
         if end > self._end:
             self._end = end
@@ -154,7 +170,7 @@ class StepSeries:
                 self._gather(end)
             while end >= self._width * _BINS:
                 self._double()
-        self.area += area
+        self._binned += area
         areas, steps, width = self._areas, self._steps, self._width
         first, last = int(start / width), int(end / width)
         if first == last:  # as for most intervals, once bins have grown
@@ -170,7 +186,7 @@ class StepSeries:
         while end >= self._width * _BINS:
             self._width *= 2
         self._areas = array("d", bytes(8 * _BINS))
-        self._areas[0] = self.area
+        self._areas[0] = self._binned
         self._steps = array("d", bytes(8 * (_BINS + 1)))
 
     def _double(self) -> None:
@@ -186,6 +202,7 @@ class StepSeries:
 
     def means(self, until: float, count: int) -> list[float]:
         """The mean level in each of `count` equal parts of the time from 0 to `until`."""
+        self._settle()
         totals = [0.0]
         level = 0.0
         for bin in range(_BINS):

@@ -391,12 +391,13 @@ class Statistics(Observer):
         if finish > self._finish:
             self._finish = finish
             self.last_finish = finish[0]
-        self.work += row.host_count * runtime
+        hosts = row.host_count
+        self.work += hosts * runtime
         heappush(self._waiting, (start, submission))
         while self._waiting and self._waiting[0][0] <= self.last_submission:
             heappop(self._waiting)
         self.queue.add(submission, start, 1)
-        self.computing.add(start, finish[0], row.host_count)
+        self.computing.add(start, finish[0], hosts)
 
     def ended(self, totals: Totals) -> None:
         self.totals = totals

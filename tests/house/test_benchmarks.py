@@ -10,7 +10,7 @@ from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
 
-from benchmark import environments, logs, round_trip, turns
+from benchmark import builds, environments, logs, round_trip, turns
 
 WITHOUT_ENGINE = True
 
@@ -51,3 +51,12 @@ def test_reading_logs_is_measured(steps: int) -> None:
     found = logs.measure(3000, steps)
     assert found[:2] == (rows, len([id for id in ids if "." not in id]))
     assert found.seconds > 0 < found.megabytes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_build_is_as_another_one_that_is_the_same(at_once: bool) -> None:
+    case = builds.Case("a few jobs", "multifactor+easy", 30, users=2, at_once=at_once)
+    found = [builds.measure(sys.executable, case) for _ in range(2)]
+    assert found[0].digest == found[1].digest
+    assert all(each.seconds > 0 < each.megabytes for each in found)

@@ -6,6 +6,7 @@ import copy
 import math
 from itertools import pairwise
 from random import Random
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -117,3 +118,53 @@ def test_what_is_in_c_does_the_same_to_the_last_bit(seed: int) -> None:
         if step == 200:
             each = [copy.deepcopy(profile) for profile in each]
     assert list(each[0]) == list(each[1])
+
+
+class _Reserved(NamedTuple):
+    number: int
+    size: int
+    expected: float
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_reservations_move_one_after_the_other(seed: int) -> None:
+    """As if each were released and made anew at the first time at which it fits, by `earliest` and `change`."""
+    random = Random(seed)
+    resolution = random.choice([0.0, 1e-3, 0.3, 0.5, 1.0, 60.0])
+    each = [kind(1.0, 40) for kind in KINDS]
+    alone = PythonProfile(1.0, 40)
+    starts, ends, jobs = {}, {}, []
+    for number in range(random.choice([3, 200])):
+        seconds = random.choice([0.0, 7.5, *[random.expovariate(1 / 50)] * 8, math.inf if number > 50 else 9.0])
+        job = _Reserved(number, random.randint(1, 40), seconds)
+        starts[number] = alone.earliest(job.size, job.expected)
+        ends[number] = profiles.rounded(starts[number] + job.expected, resolution)
+        jobs.append(job)
+        for profile in [alone, *each]:
+            profile.change(starts[number], ends[number], -job.size)
+    for job in random.sample(jobs, len(jobs) // 3):  # they are no more, and what they had is free
+        jobs.remove(job)
+        for profile in [alone, *each]:
+            profile.change(starts[job.number], ends[job.number], job.size)
+    random.shuffle(jobs)
+    found = []
+    for profile in each:
+        times = dict(starts), dict(ends)
+        found.append((profile.compress(iter(jobs), *times, 1.0, resolution), *times, [*profile]))
+    moved = []
+    for job in jobs:
+        before = starts[job.number]
+        start = alone.earliest(job.size, job.expected - resolution / 2, before)
+        if before > 1.0 and start < before:
+            alone.change(before, ends[job.number], job.size)
+            starts[job.number], ends[job.number] = start, profiles.rounded(start + job.expected, resolution)
+            alone.change(start, ends[job.number], -job.size)
+            moved.append((start, job.number))
+    assert found == [(moved, starts, ends, list(alone))] * len(KINDS)
+    assert len(jobs) < 9 or moved
+
+
+@each_kind
+def test_a_reservation_that_is_not_known_is_an_error(kind: type[PythonProfile]) -> None:
+    with pytest.raises(KeyError, match="7"):
+        kind(0.0, 4).compress([_Reserved(7, 1, 1.0)], {}, {}, 0.0, 0.0)

@@ -93,6 +93,23 @@ def test_links_and_formats(kind: str, six: bool, form: str, tmp_path: Path) -> N
     assert [each.time for each in Packets(io.BytesIO(data), "")] == [each.time for each in made]
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_each_interface_has_its_units_and_its_offset(order: str) -> None:
+    """Times count in the units of the packet's own interface, and its offset of seconds is added."""
+    interfaces = [(6, 0, 10**6), (9, 1_000, 10**9), (0x80 | 10, -50, 2**10), (3, 2**40, 10**3)]
+    data = packets.pcapng([], order=order)
+    for resolution, offset, _ in interfaces:
+        options = struct.pack(f"{order}HHB3xHHqHH", 9, 1, resolution, 14, 8, offset, 0, 0)
+        data += packets.block(1, struct.pack(f"{order}HHI", 1, 0, 0) + options, order)
+    seconds = START // 10**9
+    for number, (_, offset, units) in enumerate(interfaces, 1):
+        ticks = (seconds - offset) * units if offset < seconds else 0
+        data += packets.block(
+            6, struct.pack(f"{order}IIIII", number, ticks >> 32, ticks & 0xFFFFFFFF, 4, 4) + b"data", order
+        )
+    assert [each.time for each in Packets(io.BytesIO(data), "")] == [*[seconds * 10**9] * 3, 0]
+
+
 def test_other_blocks_and_headers(tmp_path: Path) -> None:
     """Older blocks of pcapng, and headers of IPv6 before TCP; fragments are counted."""
     made = linked(list(packets.segments(packets.talk(RUN[:2]))))

@@ -35,7 +35,7 @@ _MOST_OPTIONS: Final = 1_000
 _TIME_LIMIT: Final = 2**64
 
 _INTERFACE, _OLD_PACKET, _SIMPLE, _STATISTICS, _ENHANCED = 1, 2, 3, 5, 6
-_RESOLUTION, _DROPPED_BY_INTERFACE, _DROPPED_BY_SYSTEM = 9, 5, 7
+_RESOLUTION, _OFFSET, _DROPPED_BY_INTERFACE, _DROPPED_BY_SYSTEM = 9, 14, 5, 7
 
 
 class Packet(NamedTuple):
@@ -59,6 +59,8 @@ class _Interface(NamedTuple):
     limit: int
     units: int
     """Units of time in a second."""
+    offset: int
+    """Seconds that are added to the times of its packets."""
 
 
 def is_traffic(path: str | os.PathLike[str]) -> bool:
@@ -202,7 +204,7 @@ class Packets:
             if len(self._interfaces) >= _MOST_INTERFACES:
                 raise _End(f"it has more than {_MOST_INTERFACES:,} interfaces")
             link, _, limit = struct.unpack_from(f"{order}HHI", body)
-            self._interfaces.append(_Interface(link, limit, self._units(body)))
+            self._interfaces.append(_Interface(link, limit, self._units(body), self._offset(body)))
         elif kind == _ENHANCED and len(body) >= 20:
             interface, high, low, size, _ = struct.unpack_from(f"{order}IIIII", body)
             yield from self._packet(interface, high << 32 | low, body[20 : 20 + size])
@@ -224,8 +226,8 @@ class Packets:
             self.skipped += 1
             return
         found = self._interfaces[interface]
-        time = ticks * 10**9 // found.units
-        yield Packet(self.number, time if time < _TIME_LIMIT else 0, found.link, data)
+        time = ticks * 10**9 // found.units + found.offset * 10**9
+        yield Packet(self.number, time if 0 <= time < _TIME_LIMIT else 0, found.link, data)
 
     def _units(self, body: bytes) -> int:
         """The units of time in a second that an interface has."""
@@ -233,6 +235,11 @@ class Packets:
         if not option:
             return 10**6
         return int(2 ** (option[0] & 0x7F)) if option[0] & 0x80 else int(10 ** min(option[0], 30))
+
+    def _offset(self, body: bytes) -> int:
+        """The seconds that an interface leaves out of its times."""
+        option = self._options(body, 8).get(_OFFSET, b"")
+        return int(struct.unpack(f"{self._order}q", option)[0]) if len(option) == 8 else 0
 
     def _options(self, body: bytes, place: int) -> dict[int, bytes]:
         found: dict[int, bytes] = {}
