@@ -498,10 +498,23 @@ class Steps(Generic[Value]):
             self.values.insert(place, self.values[place - 1])
         return place
 
+    def place(self, time: float) -> int:
+        """The place of the step at a time."""
+        return max(bisect_right(self.times, time) - 1, 0)
+
+    def at(self, time: float) -> Value:
+        """The value at a time."""
+        return self.values[self.place(time)]
+
+    def between(self, begin: float, end: float) -> list[Value]:
+        """The values from one time to another one, in order; that of the first time at least."""
+        first = self.place(begin)
+        return self.values[first : max(bisect_left(self.times, end), first + 1)]
+
     def within(self, begin: float, end: float) -> Iterator[tuple[float, float, Value]]:
         """The steps between two times: the begin and the end of each, and its value."""
         times, values = self.times, self.values
-        place = max(bisect_right(times, begin) - 1, 0)
+        place = self.place(begin)
         while begin < end:
             after = times[place + 1] if place + 1 < len(times) else math.inf
             yield begin, min(after, end), values[place]
@@ -622,11 +635,7 @@ class HostTimeline:
 
     def least(self, host: int, begin: float, end: float) -> Amount:
         """The amount that is free on a host throughout an interval."""
-        steps = self._steps[host]
-        times, free = steps.times, steps.values
-        first = max(bisect_right(times, begin) - 1, 0)
-        last = max(bisect_left(times, end), first + 1)
-        amounts = free[first:last]
+        amounts = self._steps[host].between(begin, end)
         return amounts[0] if len(amounts) == 1 else tuple(map(min, zip(*amounts, strict=True)))
 
     def since(self, changes: int) -> list[Change] | None:

@@ -6,10 +6,12 @@ import itertools
 import logging
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, TypedDict
 
 import msgspec
 
 from batprotocol._util.deprecation import OldName, old_arguments
+from batprotocol._util.keywords import expect_options
 from batprotocol.edc import Scheduler
 from batprotocol.errors import InputError, expect_instance
 from batprotocol.model import (
@@ -40,20 +42,20 @@ from batprotocol.policies.site.capped import PowerLimits
 from batprotocol.policies.site.rules import windows_of
 from batprotocol.policies.site.site import SiteDriver, ranking_of
 from batprotocol.policies.whole_hosts import WholeHosts
-from batprotocol.workloads.requests import Allocated, Attempt, read_request
+from batprotocol.workloads.requests import Allocated, AttemptReport, read_request
 
-__all__ = ["Policy"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["Policy", "PolicyOptions"]
 
 logger = logging.getLogger("batprotocol.policies")
 
 
-class Policy(Allocating, Scheduler):
-    """A scheduler that combines parts.
+class PolicyOptions(TypedDict, total=False):
+    """The parts of a policy besides its order, backfilling and allocation.
 
-    Args:
-        order: which of the waiting jobs comes first; `FCFS` by default.
-        backfilling: which jobs start before their turn; none by default.
-        allocation: which hosts a job gets; the free hosts with the lowest numbers by default.
+    Attributes:
         walltimes: the expected run times of jobs; their requested times by default.
         each: whether the policy decides after each event; by default, it decides once after all events of one time.
         keeps: whether the first job of the queue stays the first one until it starts, whichever jobs arrive.
@@ -69,6 +71,39 @@ class Policy(Allocating, Scheduler):
         starts: which jobs wait for a better time; by default, jobs start as soon as they can. If no time is better than
             another one, it has no effect.
         cap: the watts that the machine may draw at most; by default, any.
+    """
+
+    walltimes: Walltimes | None
+    each: bool
+    keeps: bool
+    resolution: float
+    off_after: float
+    site: SiteRules | None
+    risk: bool
+    replays: bool
+    failures: Failures | None
+    starts: Wait | None
+    cap: Cap | None
+
+
+_KINDS: Final[dict[str, tuple[type, str]]] = {
+    "walltimes": (Walltimes, "Walltimes"),
+    "site": (SiteRules, "SiteRules"),
+    "failures": (Failures, "Failures"),
+    "starts": (Wait, "a Wait"),
+    "cap": (Cap, "a Cap"),
+}
+"""The class of each part that is a value of one."""
+
+
+class Policy(Allocating, Scheduler):
+    """A scheduler that combines parts.
+
+    Args:
+        order: which of the waiting jobs comes first; `FCFS` by default.
+        backfilling: which jobs start before their turn; none by default.
+        allocation: which hosts a job gets; the free hosts with the lowest numbers by default.
+        options: the other parts, by name, see `PolicyOptions`.
 
     Each job has its hosts for itself, unless the allocation is `Shared`. The policy rejects jobs that can never run,
     and logs that as `batprotocol.policies`: jobs that request no hosts or more than there are, and jobs that Batsim
@@ -92,26 +127,18 @@ class Policy(Allocating, Scheduler):
         order: Order | None = None,
         backfilling: Backfilling | None = None,
         allocation: Allocation | None = None,
-        *,
-        walltimes: Walltimes | None = None,
-        each: bool = False,
-        keeps: bool = False,
-        resolution: float = 1e-3,
-        off_after: float = math.inf,
-        site: SiteRules | None = None,
-        risk: bool = False,
-        replays: bool = False,
-        failures: Failures | None = None,
-        starts: Wait | None = None,
-        cap: Cap | None = None,
+        **options: Unpack[PolicyOptions],
     ) -> None:
+        expect_options("Policy", options, PolicyOptions)
+        resolution, off_after = options.get("resolution", 1e-3), options.get("off_after", math.inf)
+        site, failures = options.get("site"), options.get("failures")
+        starts, cap = options.get("starts"), options.get("cap")
         if not 0 <= resolution < float("inf"):
             raise ValueError(f"expected a resolution >= 0 in seconds, got {resolution}")
         parts: list[tuple[object, type, str]] = [
             *((order, Order, "an Order"), (backfilling, Backfilling, "a Backfilling")),
-            *((allocation, Allocation, "an Allocation"), (walltimes, Walltimes, "Walltimes")),
-            *((site, SiteRules, "SiteRules"), (failures, Failures, "Failures"), (starts, Wait, "a Wait")),
-            (cap, Cap, "a Cap"),
+            (allocation, Allocation, "an Allocation"),
+            *((options.get(name), *kind) for name, kind in _KINDS.items()),
         ]
         for part, kind, noun in parts:
             if part is not None:
@@ -123,9 +150,10 @@ class Policy(Allocating, Scheduler):
         self.switching = Switching(off_after)
         self.allocation = allocation or (First() if off_after == math.inf else AwakeFirst())
         self.shares_hosts = self.allocation.share > 1
-        self.walltimes = walltimes or AsRequested()
-        self.each, self.keeps, self.resolution = each, keeps, resolution
-        self.rules, self.risk, self.replays, self.failures = site, risk, replays, failures
+        self.walltimes = options.get("walltimes") or AsRequested()
+        self.each, self.keeps = options.get("each", False), options.get("keeps", False)
+        self.risk, self.replays = options.get("risk", False), options.get("replays", False)
+        self.resolution, self.rules, self.failures = resolution, site, failures
         self.starts = starts if starts is not None and starts.has_effect else None
         self.cap = cap
         if failures is not None or (site is not None and site.can_preempt) or self._parts.interrupts:  # jobs run again
@@ -151,7 +179,7 @@ class Policy(Allocating, Scheduler):
         return self._driver.allocated
 
     @property
-    def attempts(self) -> Sequence[Attempt]:
+    def attempts(self) -> Sequence[AttemptReport]:
         """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
         return self._driver.attempts
 

@@ -54,24 +54,31 @@ class Allowance:
     """
 
     def __init__(self, cap: Trace, idle: int) -> None:
-        self._times, self._values = list(cap.times), [micro(value) - idle for value in cap.values]
-        self._is_constant = len(self._values) == 1
+        values = [micro(value) - idle for value in cap.values]
+        self._steps = Steps(cap.times[0], values[0])
+        self._steps.times, self._steps.values = list(cap.times), values
+        self._is_constant = len(values) == 1
         self._period = cap.period if cap.repeats else math.inf
         least = math.inf
         self._rest: list[float] = []  # the least from each step on
-        for value in reversed(self._values):
+        for value in reversed(values):
             least = min(least, value)
             self._rest.append(least)
         self._rest.reverse()
-        before = self._values[-1] if self.repeats else self._values[0]
-        values = zip(self._times, [before, *self._values], self._values, strict=False)
-        self._rises = [time for time, less, more in values if more > less]
+        before = values[-1] if self.repeats else values[0]
+        changes = zip(cap.times, [before, *values], values, strict=False)
+        self._rises = [time for time, less, more in changes if more > less]
         self._known: dict[int, _AllowedTimes] = {}
 
     @property
     def period(self) -> float:
         """The time after which it begins anew; infinity: it does not."""
         return self._period
+
+    @property
+    def begin(self) -> float:
+        """The first of its times."""
+        return self._steps.times[0]
 
     @property
     def repeats(self) -> bool:
@@ -81,47 +88,46 @@ class Allowance:
     def at(self, time: float) -> int:
         """The amount that is allowed at a time."""
         if self._is_constant:
-            return self._values[0]
-        return self._values[self._place(self._folded(time))]
+            return self._steps.values[0]
+        return self._steps.at(self._folded(time))
 
     def least(self, begin: float, end: float) -> int:
         """The amount that is allowed throughout an interval, also one without an end."""
         if self._is_constant:
-            return self._values[0]
+            return self._steps.values[0]
         if end == math.inf or (self.repeats and end - begin >= self._period):
-            return int(self._rest[0 if self.repeats else self._place(begin)])
+            return int(self._rest[0 if self.repeats else self._steps.place(begin)])
         return min(self._between(begin, end))
 
     def greatest(self, begin: float, end: float) -> int:
         """The most that is allowed at any time of an interval, also one without an end."""
         if self._is_constant:
-            return self._values[0]
+            return self._steps.values[0]
         if self.repeats and end - begin >= self._period:
-            return max(self._values)
+            return max(self._steps.values)
         return max(self._between(begin, end))
 
     def _between(self, begin: float, end: float) -> list[int]:
         """The amounts of an interval, which is shorter than a period."""
-        first = self._folded(begin)
-        place, last = self._place(first), first + (end - begin)
-        if self.repeats and last > self._times[0] + self._period:
-            rest = bisect_left(self._times, last - self._period)
-            return self._values[place:] + self._values[: max(rest, 1)]
-        return self._values[place : max(bisect_left(self._times, last), place + 1)]
+        steps, first = self._steps, self._folded(begin)
+        last = first + (end - begin)
+        if self.repeats and last > self.begin + self._period:
+            return steps.between(first, math.inf) + steps.between(self.begin, last - self._period)
+        return steps.between(first, last)
 
     def most(self, now: float) -> int:
         """The most that is allowed at any time from now on."""
-        return max(self._values if self.repeats else self._values[self._place(now) :])
+        return max(self._steps.values if self.repeats else self._steps.between(now, math.inf))
 
     def next_step(self, after: float) -> float:
         """The first time after another one at which something else may be allowed; infinity: never."""
         if after == -math.inf:
-            return self._times[0]
-        folded = self._folded(after)
-        place = bisect_right(self._times, folded)
-        if place < len(self._times):
-            return max(after + (self._times[place] - folded), math.nextafter(after, math.inf))
-        return after + (self._times[0] + self._period - folded) if self.repeats else math.inf
+            return self.begin
+        folded, times = self._folded(after), self._steps.times
+        place = bisect_right(times, folded)
+        if place < len(times):
+            return max(after + (times[place] - folded), math.nextafter(after, math.inf))
+        return after + (self.begin + self._period - folded) if self.repeats else math.inf
 
     # Times in which an amount is allowed
 
@@ -162,7 +168,7 @@ class Allowance:
         """
         rises, turn = self._rises, 0.0
         if self.repeats:
-            turn = math.floor((after - self._times[0]) / self._period) * self._period
+            turn = math.floor((after - self.begin) / self._period) * self._period
         while rises and turn + rises[0] <= before:
             first = bisect_right(rises, after - turn)
             yield from (turn + time for time in rises[first:] if after < turn + time <= before)
@@ -181,16 +187,15 @@ class Allowance:
     def _new_runs(self, amount: int) -> _AllowedTimes:
         begins: list[float] = []
         ends: list[float] = []
-        after = [*self._times[1:], self._times[0] + self._period]
-        for begin, end, value in zip(self._times, after, self._values, strict=True):
+        for begin, end, value in self._steps.within(self.begin, self.begin + self._period):
             if value < amount:
                 continue
             if ends and ends[-1] == begin:
                 ends[-1] = end
             else:
-                begins.append(begin if begins or self.repeats or begin > self._times[0] else -math.inf)
+                begins.append(begin if begins or self.repeats or begin > self.begin else -math.inf)
                 ends.append(end)
-        if self.repeats and len(begins) > 1 and begins[0] == self._times[0] and ends[-1] == after[-1]:
+        if self.repeats and len(begins) > 1 and begins[0] == self.begin and ends[-1] == self.begin + self._period:
             ends[-1] += ends.pop(0) - begins.pop(0)  # it goes on at the begin
         longest: list[float] = []
         for begin, end in zip(reversed(begins), reversed(ends), strict=True):
@@ -203,11 +208,8 @@ class Allowance:
         """A time of the first turn at which the same is allowed."""
         if not self.repeats:
             return time
-        folded = time - math.floor((time - self._times[0]) / self._period) * self._period
-        return folded if folded < self._times[0] + self._period else self._times[0]
-
-    def _place(self, time: float) -> int:
-        return max(bisect_right(self._times, time) - 1, 0)
+        folded = time - math.floor((time - self.begin) / self._period) * self._period
+        return folded if folded < self.begin + self._period else self.begin
 
 
 # The watts of running jobs and reservations beyond those of idle hosts, now and over time, beside what is allowed.
@@ -528,17 +530,17 @@ class Budget:
 
     def taken_at(self, time: float) -> int:
         """The sum of what is taken at a time."""
-        return next(self._total.within(time, math.inf))[2]
+        return self._total.at(time)
 
     def is_taken(self, host: int, time: float) -> bool:
         """Whether a job has a host at a time."""
         jobs = self._jobs.get(host)
-        return jobs is not None and jobs.values[bisect_right(jobs.times, time) - 1] != 0
+        return jobs is not None and jobs.at(time) != 0
 
     def taken_until(self, host: int, time: float) -> float:
         """When the last job ends that has a host before a time; minus infinity: there is none."""
         jobs = self._jobs.get(host)
-        return -math.inf if jobs is None else jobs.times[bisect_right(jobs.times, time) - 1]
+        return -math.inf if jobs is None else jobs.times[jobs.place(time)]
 
     def last_change(self) -> float:
         """The last time at which what is taken changes."""
