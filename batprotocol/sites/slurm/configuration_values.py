@@ -7,12 +7,18 @@ value that is not set.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
+from batprotocol.errors import InputError, hint, shown
+from batprotocol.sites.slurm.texts import flag, hinted, leading_number, one_of, unsigned
+
 __all__ = [
+    "EITHER",
+    "FOREIGN",
+    "KINDS",
     "MISSED",
     "PARTS",
     "JobParameters",
@@ -25,8 +31,83 @@ __all__ = [
     "SelectParameters",
     "SlurmConfiguration",
     "SwitchLine",
+    "enforced",
+    "merged",
     "missed_by",
+    "node_of",
+    "over_subscribe",
+    "partition_select",
+    "partition_state",
+    "preempt_mode",
+    "select_parameters",
 ]
+
+
+# The kinds of texts that slurmctld 22.05 reads, and the parameters that it does not know
+
+
+_SMALL: Final = (
+    "AccountingStoragePort AcctGatherNodeFreq BatchStartTimeout CompleteWait EioTimeout ExtSensorsFreq",
+    "FairShareDampeningFactor FastSchedule GetEnvTimeout GroupUpdateForce GroupUpdateTime HealthCheckInterval",
+    "InactiveLimit JobFileAppend JobRequeue KillOnBadExit KillWait MaxTasksPerNode MessageTimeout OverTimeLimit",
+    "PrologEpilogTimeout PropagatePrioProcess ResumeRate ResumeTimeout ResvOverRun ReturnToService",
+    "SchedulerTimeSlice SlurmSchedLogLevel SlurmctldTimeout SlurmdTimeout SuspendRate SuspendTimeout TCPTimeout",
+    "TreeWidth UnkillableStepTimeout VSizeFactor WaitTime",
+)
+_LARGE: Final = (
+    "EpilogMsgTime FirstJobId JobCompPort KeepAliveTime MaxArraySize MaxDBDMsgs MaxJobCount MaxJobId MaxNodeCount",
+    "MaxStepCount MinJobAge PriorityWeightAge PriorityWeightAssoc PriorityWeightFairshare PriorityWeightJobSize",
+    "PriorityWeightPartition PriorityWeightQOS SlurmdPort",
+)
+_MEMORY: Final = ("DefCpuPerGPU DefMemPerCPU DefMemPerGPU DefMemPerNode MaxMemPerCPU MaxMemPerNode",)
+
+
+def _kinds(*kinds: tuple[Callable[[str], object], tuple[str, ...]]) -> Mapping[str, Callable[[str], object]]:
+    return {name.lower(): read for read, names in kinds for name in " ".join(names).split()}
+
+
+KINDS: Final[Mapping[str, Mapping[str, Callable[[str], object]]]] = {
+    "": _kinds(
+        (unsigned(16), _SMALL),
+        (unsigned(32), _LARGE),
+        (unsigned(64), _MEMORY),
+        (flag, ("AllowSpecResourcesUsage DisableRootJobs PriorityFavorSmall TrackWCKey UsePAM",)),
+    ),
+    "node": _kinds(
+        (unsigned(16), ("Boards CoreSpecCount CoresPerSocket CPUs Procs Sockets SocketsPerBoard ThreadsPerCore",)),
+        (unsigned(32), ("TmpDisk Weight",)),
+        (unsigned(64), ("MemSpecLimit RealMemory",)),
+    ),
+    "partition": _kinds(
+        (unsigned(16), ("Priority PriorityJobFactor PriorityTier ResumeTimeout SuspendTimeout",)),
+        (unsigned(32), ("GraceTime MaxCPUsPerNode MaxNodes MinNodes",)),
+        (unsigned(64), _MEMORY),
+        (flag, ("Default DisableRootJobs ExclusiveUser Hidden LLN RootOnly ReqResv",)),
+    ),
+}
+"""Readers by parameters in lower case, for lines of the cluster (""), of nodes and of partitions.
+
+slurmctld refuses a file if one of them refuses a text, also if the same parameter comes again later.
+"""
+
+FOREIGN: Final[Mapping[str, frozenset[str]]] = {
+    part: frozenset(names.lower().split())
+    for part, names in {
+        "": (
+            "AccountingStorageLoc AccountingStoreJobComment CacheGroups CertgenParameters CertgenType "
+            "CertmgrParameters CertmgrType CgroupPlugin CheckpointType ChosLoc CpuFreqParameters "
+            "DataParserParameters DefaultStorageHost DefaultStorageLoc DefaultStoragePass DefaultStoragePort "
+            "DefaultStorageType DefaultStorageUser EpilogTimeout HashPlugin HttpParserType JobCheckpointDir "
+            "JobCompPassScript JobContainerPlugin JobDefaults Layouts MaxBatchRequeue MemLimitEnforce "
+            "MetricsAuthUsers MetricsType MsgAggregationParams NamespaceType PreemptParameters PrologTimeout "
+            "SallocDefaultCommand SchedulerPort SchedulerRootFilter SuspendExcStates TLSParameters TLSType "
+            "UrlParserType"
+        ),
+        "node": "Parameters RestrictedCoresPerGPU Topology",
+        "partition": "ExclusiveTopo JobDefaults MaxCPUsPerSocket PowerDownOnIdle Topology",
+    }.items()
+}
+"""The parameters of other versions, in lower case: slurmctld 22.05 refuses a file that has one of them."""
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +150,79 @@ class NodeLine(_Value, frozen=True, kw_only=True):
     weight: int = 1
     state: str = "UNKNOWN"
     record: int = 0
+
+
+_POSITIVE: Final = {
+    "CoresPerSocket": "cores_per_socket",
+    "CPUs": "cpus",
+    "ThreadsPerCore": "threads_per_core",
+    "SocketsPerBoard": "sockets_per_board",
+    "Sockets": "sockets",
+    "Boards": "boards",
+}
+"""The numbers of a node that slurmctld resets to 1 if they are 0, with their fields."""
+
+
+def node_of(given: Mapping[str, Any]) -> tuple[NodeLine, list[str]]:
+    """A node without a name, and what slurmctld warns of.
+
+    Sockets follow from CPUs if they are not given, and CPUs from the others. CPUs that are neither all sockets, all
+    cores nor all threads are reset to all threads.
+    """
+    fields, warnings = dict(given), []
+    for name, key in _POSITIVE.items():
+        if fields.get(key) == 0:
+            warnings.append(f"has {name}=0, which Slurm resets to 1")
+            fields[key] = 1
+    boards = fields.setdefault("boards", 1)
+    cores, threads = fields.get("cores_per_socket", 1), fields.get("threads_per_core", 1)
+    per_board = fields.pop("sockets_per_board", None)
+    cpus = fields.get("cpus")
+    if per_board is not None:
+        if "sockets" in fields:
+            warnings.append("has Sockets and SocketsPerBoard, of which Slurm takes SocketsPerBoard")
+        fields["sockets"] = boards * per_board & 0xFFFF
+    elif "sockets" not in fields:
+        whole = cpus is not None and cpus >= cores * threads and cpus % (cores * threads) == 0
+        fields["sockets"] = cpus // (cores * threads) if cpus is not None and whole else boards
+    sockets = fields["sockets"]
+    total = sockets * cores * threads
+    if cpus is None:
+        cpus = total & 0xFFFF
+    if sockets < boards:
+        warnings.append(f"has {sockets} sockets on {boards} boards, which Slurm resets to one board")
+        fields["boards"] = 1
+    if cpus not in (sockets, sockets * cores, total):
+        kept = total & 0xFFFF
+        warnings.append(f"has CPUs={cpus}, which match neither sockets, cores nor threads; Slurm resets them to {kept}")
+        cpus = kept
+    fields["cpus"] = cpus
+    listed = fields.pop("cpus_reserved", None)
+    reserved = None if listed is None else _numbers(listed, cpus)
+    if listed is not None and reserved is None:
+        warnings.append(f"has CpuSpecList={listed}, which Slurm ignores: there are {cpus} CPUs")
+    if fields.get("cores_reserved", 0) >= sockets * cores:
+        warnings.append(f"has CoreSpecCount={fields['cores_reserved']}, which Slurm resets to 1")
+        fields["cores_reserved"] = 1
+    if fields.get("memory_reserved", 0) >= fields.get("memory", 1):
+        warnings.append(f"has MemSpecLimit={fields.get('memory_reserved', 0)}, which Slurm resets to 0")
+        fields["memory_reserved"] = 0
+    if reserved is not None:
+        if fields.get("cores_reserved"):
+            warnings.append("has CoreSpecCount and CpuSpecList, of which Slurm takes CpuSpecList")
+        fields["cores_reserved"] = len({cpu // max(cpus // (sockets * cores), 1) for cpu in reserved})
+    return NodeLine(name="", **fields), warnings
+
+
+def _numbers(text: str, most: int) -> set[int] | None:
+    """The numbers of a list with ranges, `0-2,7`; None if it is none, or has others than those below `most`."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, mark, last = part.partition("-")
+        if not first.isdecimal() or (mark and not last.isdecimal()) or not int(first) <= int(last or first) < most:
+            return None
+        found.update(range(int(first), int(last or first) + 1))
+    return found
 
 
 class PartitionLine(_Value, frozen=True, kw_only=True):
@@ -422,6 +576,167 @@ class SlurmConfiguration(_Value, frozen=True, kw_only=True):
     topology_optional: bool = False
     switches: tuple[SwitchLine, ...] = ()
     not_followed: tuple[NotFollowed, ...] = ()
+
+
+# Texts that set several fields of these values
+
+
+_UNITS: Final = {"CPU": "cpu", "CORE": "core", "SOCKET": "socket"}
+_SELECT_FLAGS: Final[Mapping[str, Mapping[str, Any]]] = {
+    **{f"CR_{name}": {"unit": unit} for name, unit in _UNITS.items()},
+    **{f"CR_{name}_MEMORY": {"unit": unit, "counts_memory": True} for name, unit in _UNITS.items()},
+    "CR_MEMORY": {"counts_memory": True},
+    "CR_LLN": {"least_loaded": True},
+    "CR_ONE_TASK_PER_CORE": {"one_task_per_core": True},
+    "CR_PACK_NODES": {"pack_nodes": True},
+    "CR_CORE_DEFAULT_DIST_BLOCK": {"block_cores": True},
+    "OTHER_CONS_RES": {},
+    "OTHER_CONS_TRES": {},
+}
+
+
+def select_parameters(text: str) -> dict[str, Any]:
+    """The fields of `Select` that a SelectTypeParameters sets.
+
+    >>> select_parameters("CR_Core_Memory,CR_LLN")
+    {'unit': 'core', 'counts_memory': True, 'least_loaded': True}
+    """
+    fields: dict[str, Any] = {}
+    kinds = []
+    for part in filter(None, text.split(",")):
+        found = _SELECT_FLAGS.get(part.upper())
+        if found is None:
+            hints = hinted(part, _SELECT_FLAGS)
+            raise InputError(f"expected flags such as {next(iter(_SELECT_FLAGS))}, got {shown(part)}{hints}")
+        if "unit" in found or "counts_memory" in found:
+            kinds.append(part)
+        fields |= found
+        if fields.get("unit") == "cpu" and fields.get("one_task_per_core"):
+            raise InputError("expected CR_Core or CR_Socket with CR_ONE_TASK_PER_CORE, got CR_CPU")
+    if len(kinds) > 1:
+        raise InputError(f"expected one of {shown(kinds[0])} and {shown(kinds[1])}, got both")
+    return fields
+
+
+def partition_select(text: str) -> dict[str, Any]:
+    """The fields of `Select` that the SelectTypeParameters of a partition sets: only the kind at its beginning counts.
+
+    >>> partition_select("CR_Socket_Memory")
+    {'unit': 'socket', 'counts_memory': True}
+    """
+    for name in ("CR_CORE_MEMORY", "CR_CORE", "CR_SOCKET_MEMORY", "CR_SOCKET"):
+        if text.upper().startswith(name):
+            return {"unit": name.split("_")[1].lower(), **({"counts_memory": True} if name.count("_") > 1 else {})}
+    raise InputError(f"expected CR_Core or CR_Socket, or one of them with _Memory, got {shown(text)}")
+
+
+_MODES: Final = ("off", "cancel", "requeue", "suspend")
+
+
+def preempt_mode(text: str) -> dict[str, Any]:
+    """The fields of `Preemption` that a PreemptMode sets.
+
+    >>> preempt_mode("SUSPEND,GANG")
+    {'mode': 'suspend', 'gang': True}
+    """
+    fields: dict[str, Any] = {}
+    for part in filter(None, text.split(",")):
+        low = part.lower()
+        if low in _MODES:
+            if "mode" in fields:
+                raise InputError(f"expected one of {', '.join(_MODES).upper()}, got {shown(text)}")
+            fields["mode"] = low
+        elif low in ("gang", "within"):
+            fields[low] = True
+        else:
+            known = [*_MODES, "gang", "within"]
+            raise InputError(f"expected one of {', '.join(known).upper()}, got {shown(part)}{hint(part, known)}")
+    return fields
+
+
+_ENFORCED: Final = ("associations", "limits", "nojobs", "nosteps", "qos", "safe", "wckeys")
+
+
+def enforced(text: str) -> tuple[str, ...]:
+    """The rules that accounting enforces, with those that follow from them."""
+    found: set[str] = set()
+    for part in filter(None, text.lower().split(",")):
+        part = {"1": "associations", "2": "limits"}.get(part, part)
+        if part == "all":
+            found = set(_ENFORCED) - {"nojobs", "nosteps"}
+        elif part in _ENFORCED:
+            found.add(part)
+        else:
+            raise InputError(
+                f"expected all or some of {', '.join(_ENFORCED)}, got {shown(part)}{hint(part, _ENFORCED)}"
+            )
+    if found & {"limits", "qos", "wckeys", "safe"}:
+        found.add("associations")
+    if "safe" in found:
+        found.add("limits")
+    if "nojobs" in found:
+        found.add("nosteps")
+    return tuple(sorted(found))
+
+
+def over_subscribe(text: str) -> dict[str, Any]:
+    """The fields of a partition that an OverSubscribe sets.
+
+    >>> over_subscribe("FORCE:2")
+    {'over_subscribe': 'force', 'over_subscribe_jobs': 2}
+    """
+    mode, mark, count = text.partition(":")
+    kind = one_of("no", "yes", "force", "exclusive")(mode) if mode.lower() in ("yes", "force") or not mark else ""
+    if not kind:
+        raise InputError(f"expected NO, EXCLUSIVE, YES or FORCE, got {shown(text)}")
+    if kind in ("no", "exclusive"):
+        return {"over_subscribe": kind, "over_subscribe_jobs": 1}
+    number = leading_number(count) if mark else 4
+    if number < (1 if kind == "force" else 2):
+        return {"over_subscribe": "no", "over_subscribe_jobs": 1}
+    kept = (number | (0x8000 if kind == "force" else 0)) & 0xFFFF  # Slurm has 15 bits for it, and one for FORCE
+    jobs = kept & 0x7FFF
+    if not jobs or kept == 1:
+        return {"over_subscribe": "no" if jobs else "exclusive", "over_subscribe_jobs": 1}
+    return {"over_subscribe": "force" if kept & 0x8000 else "yes", "over_subscribe_jobs": jobs}
+
+
+def partition_state(text: str) -> str:
+    """The state of a partition.
+
+    >>> partition_state("drained")
+    'DRAIN'
+    """
+    for state in ("DOWN", "UP", "DRAIN", "INACTIVE"):  # only the beginning is compared
+        if text.upper().startswith(state):
+            return state
+    raise InputError(f"expected UP, DOWN, DRAIN or INACTIVE, got {shown(text)}")
+
+
+# Lines with the fields of DEFAULT lines
+
+
+EITHER: Final = (("defmempernode", "defmempercpu"), ("maxmempernode", "maxmempercpu"))
+"""Parameters of which the first counts if both are given."""
+_OWN: Final = frozenset(("exclusiveuser", "disablerootjobs", "powerdownonidle", "selecttypeparameters", "suspendtime"))
+"""The parameters of a partition that slurmctld does not take from a line DEFAULT."""
+_INSTEAD: Final = (("cpus", "procs"), ("oversubscribe", "shared"), *EITHER)
+"""Parameters of a line, and others without effect beside them."""
+
+
+def merged(own: Mapping[str, Mapping[str, Any]], default: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The fields of a line, with those of DEFAULT lines before it."""
+    given = {key: fields for key, fields in default.items() if key not in _OWN}
+    if "feature" in own or "features" in own:
+        given.pop("feature", None)
+        given.pop("features", None)
+    given |= own
+    if "feature" in given:
+        given.pop("features", None)
+    for first, second in _INSTEAD:
+        if first in given:
+            given.pop(second, None)
+    return {field: value for fields in given.values() for field, value in fields.items()}
 
 
 # Fields that a file can set and that the simulated scheduler does not follow

@@ -8,27 +8,35 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from batprotocol.errors import InputError, hint, shown
+from batprotocol.errors import InputError, shown
 from batprotocol.sites.slurm.configuration_values import (
     MISSED,
     PARTS,
+    enforced,
     missed_by,
+    over_subscribe,
+    partition_select,
+    partition_state,
+    preempt_mode,
+    select_parameters,
 )
 from batprotocol.sites.slurm.texts import (
+    CHECKED,
     NOTHING,
-    UNLIMITED,
+    configured_span,
     flag,
     gres,
+    hinted,
+    leading_number,
+    licenses,
     listed,
     minutes,
-    number_of,
     one_of,
-    span,
+    unsigned,
     weights,
-    whole,
     words,
 )
 
@@ -137,15 +145,6 @@ def named(name: str, rows: Mapping[str, ParameterRow]) -> ParameterRow | None:
     return None
 
 
-def hinted(name: str, known: Iterable[str]) -> str:
-    """A question for the end of a sentence, as `hint` gives it, for names in any letters."""
-    from difflib import get_close_matches
-
-    names = {each.lower(): each for each in known}
-    near = get_close_matches(name.lower(), list(names), 1)
-    return f"; did you mean {names[near[0]]!r}?" if near else ""
-
-
 def standing_of(row: ParameterRow, part: str = "") -> ParameterStanding:
     """The fate of a parameter in a simulation.
 
@@ -233,6 +232,7 @@ class Option(NamedTuple):
         unit: what it counts, in seconds; 0: it is no time.
         zero_is_none: whether 0 stands for no limit.
         minus_is_never: whether -1 stands for never.
+        bits: how many bits Slurm keeps.
     """
 
     least: int
@@ -240,16 +240,19 @@ class Option(NamedTuple):
     unit: float = 0.0
     zero_is_none: bool = False
     minus_is_never: bool = False
+    bits: int = 32
 
     def read(self, text: str) -> int | float | None:
-        """The value of its text.
+        """The value of the number that its text begins with.
 
         Raises:
-            InputError: the text is no number of the range.
+            InputError: the number is out of the range.
         """
-        if self.minus_is_never and text == "-1":
+        number = leading_number(text, self.bits)
+        if self.minus_is_never and number == -1:
             return math.inf
-        number = number_of(text, self.least, self.most)
+        if not self.least <= number <= self.most:
+            raise InputError(f"expected a whole number from {self.least:,} to {self.most:,}, got {shown(text)}")
         if self.zero_is_none and number == 0:
             return None
         return number * self.unit if self.unit else number
@@ -269,11 +272,11 @@ NUMBERS: Final = {
     "bf_max_job_user_part": Option(0, zero_is_none=True),
     "bf_max_time": Option(1, 3600, unit=1.0),
     "bf_min_age_reserve": Option(0, 30 * _DAY, unit=1.0),
-    "bf_min_prio_reserve": Option(0, 2**63 - 1),
+    "bf_min_prio_reserve": Option(1, 2**32 - 1, bits=64),
     "bf_node_space_size": Option(2, 2_000_000),
     "bf_resolution": Option(1, 3600, unit=1.0),
     "bf_window": Option(1, 43_200, unit=60.0),
-    "bf_window_linear": Option(0, unit=1.0),
+    "bf_window_linear": Option(1, unit=1.0),
     "bf_yield_interval": Option(1, 10_000_000, unit=1e-6),
     "bf_yield_sleep": Option(1, 10_000_000, unit=1e-6),
     "default_queue_depth": Option(0),
@@ -366,70 +369,122 @@ OPTIONS: Final[Mapping[str, ParameterRow]] = rows_of(
 def options_of(text: str) -> tuple[dict[str, object], list[tuple[str, str]]]:
     """The fields of `Scheduler` that a SchedulerParameters sets, and the options that are not followed, with reasons.
 
-    An option out of its range keeps its default, as in Slurm.
+    As in Slurm, an option is looked for in the whole text, in any letters, and its first place counts, also within
+    another word. An option out of its range keeps its default.
 
     >>> options_of("bf_interval=60,bf_continue,bf_busy_nodes")
     ({'bf_interval': 60.0, 'bf_continue': True}, [('bf_busy_nodes', 'is not followed')])
 
     Raises:
-        InputError: an option is unknown, and almost one of those that are known.
+        InputError: there are too many options that nobody knows.
     """
     fields: dict[str, object] = {}
     missing: list[tuple[str, str]] = []
+    low, seen = text.lower(), dict[str, str]()
     for part in listed(text):
-        name, _, value = part.partition("=")
-        name = name.strip()
-        row = named(name, OPTIONS)
+        name, mark, _ = part.partition("=")
+        row = OPTIONS.get(name.strip().lower())
         if row is None:
-            missing.append((name, "is not an option of Slurm 22.05"))
+            missing.append((name, f"is not an option of Slurm 22.05, which ignores it{hinted(name, OPTIONS)}"))
             if len(missing) > MOST_UNKNOWN:
                 raise InputError(f"expected options of Slurm 22.05, got more than {MOST_UNKNOWN} others")
         elif row.standing is ParameterStanding.MISSED:
-            missing.append((name, "is not followed"))
-        elif row.field:
-            try:
-                found = row.fields_of(value.strip())
-                fields.update(found)
-                of_scheduler = {f"scheduler.{field}": each for field, each in found.items()}
-                missing += [(each, "is not followed") for each in missed_by(row.name, of_scheduler)]
-            except InputError as error:
-                missing.append((name, f"keeps its default: {error.reason}"))
+            missing.append((row.name, "is not followed"))
+        elif row.name in NUMBERS and not mark:
+            missing.append((row.name, "has no value, and keeps its default"))
+        elif row.name in NUMBERS and seen.setdefault(row.name, part) != part:
+            missing.append((row.name, f"is given again, and Slurm takes the first value, {shown(seen[row.name])}"))
+    for row in OPTIONS.values():
+        place = low.find(f"{row.name}=" if row.name in NUMBERS else row.name)
+        if place < 0 or not row.field:
+            continue
+        value = text[place + len(row.name) + 1 :].partition(",")[0]
+        if place and low[place - 1] not in ", ":
+            word = low[:place].rpartition(",")[2] + row.name
+            missing.append((row.name, f"is found within another word, {shown(word)}"))
+        try:
+            found = row.fields_of(value)
+            number = str(leading_number(value, NUMBERS[row.name].bits)) if row.name in NUMBERS else ""
+            if row.name in NUMBERS and number != value.strip():
+                missing.append((row.name, f"has the value {shown(value)}, which Slurm reads as {number}"))
+            fields.update(found)
+            of_scheduler = {f"scheduler.{field}": each for field, each in found.items()}
+            missing += [(each, "is not followed") for each in missed_by(row.name, of_scheduler)]
+        except InputError as error:
+            missing.append((row.name, f"keeps its default: {error.reason}"))
+    if fields.get("bf_max_job_user") and fields.get("bf_max_job_assoc"):
+        del fields["bf_max_job_user"]
+        missing.append(("bf_max_job_user", "is ignored by Slurm beside bf_max_job_assoc"))
+    most = fields.get("bf_max_job_test", 500)
+    for name in (f"bf_max_job_{each}" for each in ("part", "user", "assoc", "user_part")):
+        limit = fields.get(name)
+        if isinstance(limit, int) and isinstance(most, int) and limit >= most:
+            missing.append((name, f"limits nothing: bf_max_job_test is {most}"))
+    if most == 1 and "bf_node_space_size" not in fields:
+        missing.append(("bf_node_space_size", "keeps its default, as bf_max_job_test is 1"))
     return fields, missing
 
 
 # Parameters of the cluster
 
 
-_MOST_FLAGS: Final = 50
-_SHORT: Final = 2**16 - 3
-"""The most minutes or seconds of those parameters that Slurm keeps as small numbers."""
+_UINT16, _UINT32, _UINT64 = unsigned(16), unsigned(32), unsigned(64)
+_MOST_OF_16: Final = 2**16 - 1
+_MOST_OF_32: Final = 2**32 - 1
 
 
-def _seconds(most: int = _SHORT) -> Callable[[str], float]:
-    return lambda text: float(number_of(text, 0, most))
+def _seconds(bits: int = 16) -> Callable[[str], float]:
+    read = unsigned(bits)
+    return lambda text: float(read(text))
 
 
 def _minutes(text: str) -> float:
-    return span(text) if text.upper() in UNLIMITED else number_of(text, 0, _SHORT) * 60.0
+    number = _UINT16(text)
+    return math.inf if number == _MOST_OF_16 else number * 60.0
 
 
 def memory(text: str) -> int | None:
     """An amount of memory in MiB, or None without limit."""
-    return None if text.upper() in UNLIMITED else number_of(text, 0, 2**53) or None
+    number = _UINT64(text)
+    return number if 0 < number < 2**63 - 1 else None
 
 
 def _period(text: str) -> float:
     found = minutes(text)
-    if not found > 0:
-        raise InputError(f"expected a time above 0, got {shown(text)}")
+    return found if math.isfinite(found) else 2.0**32 - 60
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if (number := _UINT32(text)) < least:
+            raise InputError(f"expected a whole number from {least} on, got {shown(text)}")
+        return number
+
+    return read
+
+
+def _calculation(text: str) -> float:
+    found = minutes(text)
+    if not 60 <= found < math.inf:
+        raise InputError(f"expected a time of a minute at least, got {shown(text)}")
     return found
 
 
 def _exempt(text: str) -> float:
-    return 0.0 if text.upper() in ("-1", "NONE") else span(text)
+    found = configured_span(text)
+    return found if math.isfinite(found) else 0.0
 
 
-_PRIORITY_FLAGS: Final[Mapping[str, Mapping[str, bool]]] = {
+def _plugin(*names: str, prefix: str, instead: Mapping[str, str] = {}) -> Callable[[str], str]:
+    """A reader of the name of a plugin with its prefix, in the letters that slurmctld accepts."""
+    return lambda text: (
+        instead.get(text.removeprefix(prefix), text.removeprefix(prefix))
+        if text in [prefix + name for name in (*names, *instead)]
+        else one_of(*(prefix + name for name in names), exact=True)(text)
+    )
+
+
+PRIORITY_FLAGS: Final[Mapping[str, Mapping[str, bool]]] = {
     "ACCRUE_ALWAYS": {"accrue_always": True},
     "CALCULATE_RUNNING": {"calculate_running": True},
     "DEPTH_OBLIVIOUS": {"depth_oblivious": True, "fair_tree": False},
@@ -445,137 +500,98 @@ _PRIORITY_FLAGS: Final[Mapping[str, Mapping[str, bool]]] = {
     "SMALL_RELATIVE_TO_TIME": {"small_relative_to_time": True},
 }
 
-_UNITS: Final = {"CPU": "cpu", "CORE": "core", "SOCKET": "socket"}
-_SELECT_FLAGS: Final[Mapping[str, Mapping[str, Any]]] = {
-    **{f"CR_{name}": {"unit": unit} for name, unit in _UNITS.items()},
-    **{f"CR_{name}_MEMORY": {"unit": unit, "counts_memory": True} for name, unit in _UNITS.items()},
-    "CR_MEMORY": {"counts_memory": True},
-    "CR_LLN": {"least_loaded": True},
-    "CR_ONE_TASK_PER_CORE": {"one_task_per_core": True},
-    "CR_PACK_NODES": {"pack_nodes": True},
-    "CR_CORE_DEFAULT_DIST_BLOCK": {"block_cores": True},
-    "OTHER_CONS_RES": {},
-    "OTHER_CONS_TRES": {},
-    "NONE": {},
-}
-
-
-_TOPOLOGY_FLAGS: Final[Mapping[str, Mapping[str, Any]]] = {
+TOPOLOGY_FLAGS: Final[Mapping[str, Mapping[str, Any]]] = {
     "TOPOOPTIONAL": {"topology_optional": True},
-    **{name: {} for name in ("DRAGONFLY", "ROUTEPART", "ROUTETREE", "SWITCHASNODERANK", "TOPOMAXSIZEUNROLL")},
 }
 
 
-def _flags(table: Mapping[str, Mapping[str, Any]], text: str, prefix: str = "") -> dict[str, Any]:
-    """The fields that flags with commas between them set."""
-    fields: dict[str, Any] = {}
-    for part in listed(text)[:_MOST_FLAGS]:
-        found = table.get(part.upper())
-        if found is None:
-            raise InputError(f"expected flags such as {next(iter(table))}, got {shown(part)}{hinted(part, table)}")
-        fields |= {prefix + name: value for name, value in found.items()}
-    return fields
+def found_flags(table: Mapping[str, Mapping[str, Any]], text: str, prefix: str = "") -> dict[str, Any]:
+    """The fields of the flags that are found in a text, as Slurm looks for some: in any letters, also within a word."""
+    low = text.upper()
+    return {prefix + name: value for flag, fields in table.items() if flag in low for name, value in fields.items()}
 
 
-def select_parameters(text: str) -> dict[str, Any]:
-    """The fields of `Select` that a SelectTypeParameters sets.
-
-    >>> select_parameters("CR_Core_Memory,CR_LLN")
-    {'unit': 'core', 'counts_memory': True, 'least_loaded': True}
-    """
-    return _flags(_SELECT_FLAGS, text)
-
-
-_MODES: Final = ("off", "cancel", "requeue", "suspend")
-
-
-def preempt_mode(text: str) -> dict[str, Any]:
-    """The fields of `Preemption` that a PreemptMode sets.
-
-    >>> preempt_mode("SUSPEND,GANG")
-    {'mode': 'suspend', 'gang': True}
-    """
-    fields: dict[str, Any] = {}
+def unknown_flags(text: str, known: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The flags of a text that nobody knows, with reasons: Slurm ignores them."""
+    names = list(known)
     for part in listed(text):
-        low = part.lower()
-        if low in _MODES:
-            fields["mode"] = low
-        elif low in ("gang", "within"):
-            fields[low] = True
-        else:
-            known = [*_MODES, "gang", "within"]
-            raise InputError(f"expected one of {', '.join(known).upper()}, got {shown(part)}{hint(part, known)}")
-    return fields
+        if part.upper() not in names:
+            yield part, f"is not a flag of Slurm 22.05, which ignores it{hinted(part, names)}"
 
 
-def _licenses(text: str) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for part in listed(text):
-        name, mark, count = part.partition(":" if ":" in part else "=")
-        found[name.strip()] = number_of(count.strip(), 0, 2**32 - 3) if mark else 1
-    return found
+_NEWER_TOPOLOGIES: Final = {"default": "none", "flat": "none", "block": "block"}
+"""Plugins of newer versions, and those that take their places; none takes that of `block`."""
+_PREEMPT_TYPE: Final = _plugin("none", "partition_prio", "qos", prefix="preempt/")
 
 
-_PREEMPT_TYPE: Final = one_of("none", "partition_prio", "qos", prefix="preempt/")
-_ENFORCED: Final = ("associations", "limits", "nojobs", "nosteps", "qos", "safe", "wckeys")
+def _part_limits(text: str) -> str:
+    low = text.lower()
+    return low if low in ("any", "all") else ("any" if flag(text) else "no")
 
 
-def _enforced(text: str) -> tuple[str, ...]:
-    """The rules that accounting enforces, with those that follow from them."""
-    found: set[str] = set()
-    for part in listed(text.lower()):
-        if part in ("all", "1", "yes"):
-            found |= set(_ENFORCED) - {"nojobs", "nosteps"}
-        elif part in _ENFORCED:
-            found.add(part)
-        elif part not in ("none", "0", "no"):
-            raise InputError(
-                f"expected all or some of {', '.join(_ENFORCED)}, got {shown(part)}{hint(part, _ENFORCED)}"
-            )
-    if found & {"limits", "qos", "wckeys", "safe"}:
-        found.add("associations")
-    if "safe" in found:
-        found.add("limits")
-    return tuple(sorted(found))
+def _database(text: str) -> bool:
+    """Whether accounting is kept by slurmdbd."""
+    return _plugin("none", "slurmdbd", prefix="accounting_storage/")(text) == "slurmdbd"
+
+
+FLAGS: Final[Mapping[str, Collection[str]]] = {"PriorityFlags": PRIORITY_FLAGS, "TopologyParam": TOPOLOGY_FLAGS}
+"""The parameters whose flags Slurm looks for in the text, with their flags."""
+
+
+def oddity(name: str, text: str) -> str:
+    """A reason why Slurm reads a value of a partition in another way than it is written, or ""."""
+    if name in ("OverSubscribe", "Shared"):
+        kind, mark, count = text.partition(":")
+        jobs = over_subscribe(text)
+        if mark and (jobs["over_subscribe"] != kind.lower() or str(jobs["over_subscribe_jobs"]) != count):
+            return f"has the value {shown(text)}, which Slurm reads as {jobs['over_subscribe'].upper()}"
+    if name == "OverTimeLimit" and text.upper() not in ("INFINITE", "UNLIMITED"):
+        number = leading_number(text)
+        if str(number) != text or not 0 <= number < _MOST_OF_16:
+            return f"has the value {shown(text)}, which Slurm reads as {'none' if number < 0 else number}"
+    return ""
 
 
 CLUSTER: Final[Mapping[str, ParameterRow]] = rows_of(
     [
-        ParameterRow("ClusterName", field="cluster"),
+        ParameterRow("ClusterName", field="cluster", read=str.lower),
         ParameterRow(
             "GresTypes", ParameterStanding.IDLE, "gres_types", listed, "The lines of nodes have their resources."
         ),
-        ParameterRow("Licenses", field="licenses", read=_licenses),
+        ParameterRow("Licenses", field="licenses", read=licenses),
         ParameterRow(
             "TopologyPlugin",
             field="topology",
-            read=one_of("none", "default", "flat", "tree", "3d_torus", "hypercube", "block", prefix="topology/"),
+            read=_plugin("none", "tree", "3d_torus", "hypercube", prefix="topology/", instead=_NEWER_TOPOLOGIES),
         ),
-        ParameterRow("TopologyParam", read=lambda text: _flags(_TOPOLOGY_FLAGS, text)),
+        ParameterRow("TopologyParam", read=lambda text: found_flags(TOPOLOGY_FLAGS, text)),
         ParameterRow(
-            "SelectType", field="select.plugin", read=one_of("linear", "cons_res", "cons_tres", prefix="select/")
+            "SelectType", field="select.plugin", read=_plugin("linear", "cons_res", "cons_tres", prefix="select/")
         ),
-        ParameterRow("SelectTypeParameters", read=lambda text: _flags(_SELECT_FLAGS, text, "select.")),
-        ParameterRow("PriorityType", field="priority.plugin", read=one_of("basic", "multifactor", prefix="priority/")),
-        ParameterRow("PriorityWeightAge", field="priority.weight_age", read=whole()),
-        ParameterRow("PriorityWeightAssoc", field="priority.weight_assoc", read=whole()),
-        ParameterRow("PriorityWeightFairshare", field="priority.weight_fairshare", read=whole()),
-        ParameterRow("PriorityWeightJobSize", field="priority.weight_job_size", read=whole()),
-        ParameterRow("PriorityWeightPartition", field="priority.weight_partition", read=whole()),
-        ParameterRow("PriorityWeightQOS", field="priority.weight_qos", read=whole()),
+        ParameterRow(
+            "SelectTypeParameters",
+            read=lambda text: {f"select.{key}": each for key, each in select_parameters(text).items()},
+        ),
+        ParameterRow("PriorityType", field="priority.plugin", read=_plugin("basic", "multifactor", prefix="priority/")),
+        ParameterRow("PriorityWeightAge", field="priority.weight_age", read=_UINT32),
+        ParameterRow("PriorityWeightAssoc", field="priority.weight_assoc", read=_UINT32),
+        ParameterRow("PriorityWeightFairshare", field="priority.weight_fairshare", read=_UINT32),
+        ParameterRow("PriorityWeightJobSize", field="priority.weight_job_size", read=_UINT32),
+        ParameterRow("PriorityWeightPartition", field="priority.weight_partition", read=_UINT32),
+        ParameterRow("PriorityWeightQOS", field="priority.weight_qos", read=_UINT32),
         ParameterRow("PriorityWeightTRES", field="priority.weight_tres", read=weights),
         ParameterRow("PriorityMaxAge", field="priority.max_age", read=_period),
-        ParameterRow("PriorityCalcPeriod", field="priority.calc_period", read=_period),
-        ParameterRow("PriorityDecayHalfLife", field="priority.half_life", read=minutes),
+        ParameterRow("PriorityCalcPeriod", field="priority.calc_period", read=_calculation),
+        ParameterRow("PriorityDecayHalfLife", field="priority.half_life", read=_period),
         ParameterRow(
             "PriorityUsageResetPeriod",
             field="priority.reset",
             read=one_of("none", "now", "daily", "weekly", "monthly", "quarterly", "yearly"),
         ),
         ParameterRow("PriorityFavorSmall", field="priority.favor_small", read=flag),
-        ParameterRow("PriorityFlags", read=lambda text: _flags(_PRIORITY_FLAGS, text, "priority.")),
-        ParameterRow("FairShareDampeningFactor", field="priority.dampening", read=whole(1, 65_533)),
-        ParameterRow("SchedulerType", field="scheduler.plugin", read=one_of("backfill", "builtin", prefix="sched/")),
+        ParameterRow("PriorityFlags", read=lambda text: found_flags(PRIORITY_FLAGS, text, "priority.")),
+        ParameterRow("FairShareDampeningFactor", field="priority.dampening", read=_UINT16),
+        ParameterRow("SchedulerType", field="scheduler.plugin", read=_plugin("backfill", "builtin", prefix="sched/")),
         ParameterRow("PreemptType", field="preemption.plugin", read=_PREEMPT_TYPE),
         ParameterRow(
             "PreemptMode", read=lambda text: {f"preemption.{key}": each for key, each in preempt_mode(text).items()}
@@ -590,35 +606,36 @@ CLUSTER: Final[Mapping[str, ParameterRow]] = rows_of(
             "Jobs of a simulation end at once when killed.",
         ),
         ParameterRow("CompleteWait", field="jobs.complete_wait", read=_seconds()),
-        ParameterRow("JobRequeue", field="jobs.requeue", read=flag),
+        ParameterRow("JobRequeue", field="jobs.requeue", read=lambda text: _UINT16(text) > 0),
         ParameterRow("ResvOverRun", field="jobs.reservation_overrun", read=_minutes),
         ParameterRow(
-            "DependencyParameters", read=lambda text: {"jobs.kill_invalid_depend": "kill_invalid_depend" in text}
+            "DependencyParameters",
+            read=lambda text: {"jobs.kill_invalid_depend": "kill_invalid_depend" in text.lower()},
         ),
-        ParameterRow("ReturnToService", field="jobs.return_to_service", read=whole(0, 2)),
+        ParameterRow("ReturnToService", field="jobs.return_to_service", read=_UINT16),
         ParameterRow(
             "EnforcePartLimits",
             field="jobs.enforce_limits",
-            read=lambda text: {"yes": "any"}.get(text.lower()) or one_of("no", "any", "all")(text),
+            read=_part_limits,
         ),
-        ParameterRow("MaxJobCount", field="jobs.max_count", read=whole(1)),
-        ParameterRow("MinJobAge", ParameterStanding.IDLE, "jobs.min_age", _seconds(2**32 - 3)),
-        ParameterRow("MaxArraySize", field="jobs.max_array_size", read=whole(0, 4_000_001)),
+        ParameterRow("MaxJobCount", field="jobs.max_count", read=_at_least(1)),
+        ParameterRow("MinJobAge", ParameterStanding.IDLE, "jobs.min_age", lambda text: float(max(_UINT32(text), 2))),
+        ParameterRow("MaxArraySize", field="jobs.max_array_size", read=_UINT32),
         ParameterRow("DefMemPerCPU", field="jobs.memory_per_cpu", read=memory),
         ParameterRow("DefMemPerGPU", field="jobs.memory_per_gpu", read=memory),
         ParameterRow("DefMemPerNode", field="jobs.memory_per_node", read=memory),
-        ParameterRow("DefCpuPerGPU", field="jobs.cpus_per_gpu", read=whole(1)),
+        ParameterRow("DefCpuPerGPU", field="jobs.cpus_per_gpu", read=memory),
         ParameterRow("MaxMemPerCPU", field="jobs.max_memory_per_cpu", read=memory),
         ParameterRow("MaxMemPerNode", field="jobs.max_memory_per_node", read=memory),
-        ParameterRow("AccountingStorageEnforce", field="jobs.enforce", read=_enforced),
+        ParameterRow("AccountingStorageEnforce", field="jobs.enforce", read=enforced),
         ParameterRow(
             "AccountingStorageType",
             field="jobs.has_database",
-            read=lambda text: text.lower() in ("accounting_storage/slurmdbd", "slurmdbd"),
+            read=_database,
         ),
-        ParameterRow("FirstJobId", ParameterStanding.IDLE, "jobs.first_id", whole(1)),
+        ParameterRow("FirstJobId", ParameterStanding.IDLE, "jobs.first_id", _at_least(1)),
         ParameterRow("SchedulerParameters", note="Its options are in the table below."),
-        *OTHERS,
+        *(row._replace(read=CHECKED.get(row.name, str)) for row in OTHERS),
     ]
 )
 """The parameters of the cluster, by name in small letters."""
@@ -627,27 +644,42 @@ CLUSTER: Final[Mapping[str, ParameterRow]] = rows_of(
 # Parameters of the lines that describe nodes, sets of nodes, nodes that are down, and partitions
 
 
-STATES: Final = ("UNKNOWN", "IDLE", "DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE", "CLOUD", "BUSY", "UP", "ALLOC")
+STATES: Final = ("UNKNOWN", "IDLE", "DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE", "CLOUD", "ALLOCATED", "MIXED")
 """The states that a line can give a node."""
 
 
 def _state(text: str) -> str:
-    state = text.upper().partition("+")[0]
-    if state not in STATES and state not in ("DRAINED", "DRAINING", "NO_RESPOND"):
-        raise InputError(f"expected a state such as {', '.join(STATES[:5])}, got {shown(text)}")
-    return {"DRAINED": "DRAIN", "DRAINING": "DRAIN"}.get(state, state)
+    state = text.upper()
+    if state in STATES:
+        return state
+    for begin in ("CLOUD", "DRAIN", "FAIL"):  # of these, slurmctld compares only the beginning
+        if state.startswith(begin):
+            return begin
+    raise InputError(f"expected a state such as {', '.join(STATES[:5])}, got {shown(text)}")
+
+
+def _real_memory(text: str) -> int:
+    number = _UINT64(text)
+    if number > 2**33:
+        raise InputError(f"expected a whole number from 1 to {2**33:,}, got {shown(text)}")
+    return number
 
 
 def _limit(text: str) -> int | None:
-    return None if text.upper() in UNLIMITED else number_of(text, 0, 2**32 - 3)
+    number = _UINT32(text)
+    return None if number == _MOST_OF_32 else number
 
 
-def _allowed(text: str) -> tuple[str, ...] | None:
+def _named(text: str) -> tuple[str, ...] | None:
     return None if text.upper() in ("ALL", "") else listed(text)
 
 
+def _allowed(text: str) -> tuple[str, ...] | None:
+    return _named(text.lower())
+
+
 def _denied(text: str) -> tuple[str, ...]:
-    return () if text.upper() in ("NONE", "(NULL)") else listed(text)
+    return listed(text.lower())
 
 
 def _name(text: str) -> str | None:
@@ -655,21 +687,14 @@ def _name(text: str) -> str | None:
 
 
 def _default_time(text: str) -> float | None:
-    return None if text.upper() == "NONE" else minutes(text)
+    return minutes(text)
 
 
 def _over_time(text: str) -> float | None:
-    if text.upper() == "NONE":
-        return None
-    return span(text) if text.upper() in UNLIMITED else number_of(text, 0, 65_533) * 60.0
-
-
-def _over_subscribe(text: str) -> dict[str, Any]:
-    mode, mark, count = text.partition(":")
-    kind = one_of("no", "yes", "force", "exclusive")(mode)
-    if kind in ("no", "exclusive"):
-        return {"over_subscribe": kind, "over_subscribe_jobs": 1}
-    return {"over_subscribe": kind, "over_subscribe_jobs": number_of(count, 1, 32_767) if mark else 4}
+    if text.upper() in ("INFINITE", "UNLIMITED"):
+        return math.inf
+    number = leading_number(text)
+    return None if number < 0 else math.inf if number > _MOST_OF_16 - 1 else number * 60.0
 
 
 def _preempt(text: str) -> dict[str, Any]:
@@ -677,74 +702,72 @@ def _preempt(text: str) -> dict[str, Any]:
     return {"preempt_mode": fields.get("mode") or ("gang" if fields.get("gang") else None)}
 
 
-_SMALL = whole(0, 65_533)
 _ADDRESSES: Final = ("BcastAddr", "CpuBind", "NodeAddr", "NodeHostname", "Port", "Reason")
 
 _OF_CPUS: Final = "The number of CPUs and of sockets is made of it."
 
 _NODE: Final = (
     ParameterRow("NodeName"),
-    ParameterRow("Boards", ParameterStanding.IDLE, "boards", whole(1, 65_533), _OF_CPUS),
-    ParameterRow("CoreSpecCount", field="cores_reserved", read=_SMALL),
-    ParameterRow("CoresPerSocket", ParameterStanding.IDLE, "cores_per_socket", whole(1, 65_533), _OF_CPUS),
-    ParameterRow(
-        "CPUs", field="cpus", read=whole(1, 65_533), note="Without it: the product of sockets, cores and threads."
-    ),
+    ParameterRow("Boards", ParameterStanding.IDLE, "boards", _UINT16, _OF_CPUS),
+    ParameterRow("CoreSpecCount", field="cores_reserved", read=_UINT16),
+    ParameterRow("CoresPerSocket", ParameterStanding.IDLE, "cores_per_socket", _UINT16, _OF_CPUS),
+    ParameterRow("CPUs", field="cpus", read=_UINT16, note="Without it: the product of sockets, cores and threads."),
     ParameterRow("Features", field="features", read=words),
     ParameterRow("Feature", field="features", read=words),
     ParameterRow("Gres", field="gres", read=gres),
-    ParameterRow("MemSpecLimit", field="memory_reserved", read=whole(0, 2**33)),
-    ParameterRow("Procs", field="cpus", read=whole(1, 65_533)),
-    ParameterRow("RealMemory", field="memory", read=whole(1, 2**33)),
-    ParameterRow("Sockets", field="sockets", read=whole(1, 65_533)),
-    ParameterRow("SocketsPerBoard", field="sockets_per_board", read=whole(1, 65_533)),
+    ParameterRow("MemSpecLimit", field="memory_reserved", read=_UINT64),
+    ParameterRow("Procs", field="cpus", read=_UINT16),
+    ParameterRow("RealMemory", field="memory", read=_real_memory),
+    ParameterRow("Sockets", field="sockets", read=_UINT16),
+    ParameterRow("SocketsPerBoard", field="sockets_per_board", read=_UINT16),
     ParameterRow("State", field="state", read=_state),
-    ParameterRow("ThreadsPerCore", field="threads_per_core", read=whole(1, 65_533)),
-    ParameterRow("TmpDisk", field="disk", read=whole(0, 2**32 - 3)),
-    ParameterRow("Weight", field="weight", read=whole(0, 2**32 - 3)),
+    ParameterRow("ThreadsPerCore", field="threads_per_core", read=_UINT16),
+    ParameterRow("TmpDisk", field="disk", read=_UINT32),
+    ParameterRow("Weight", field="weight", read=lambda text: min(_UINT32(text), _MOST_OF_32 - 1)),
     *ignored(*_ADDRESSES),
-    *missed("CpuSpecList", "Parameters", "RestrictedCoresPerGPU", "Topology"),
+    ParameterRow("CpuSpecList", ParameterStanding.MISSED, "cpus_reserved"),
+    *missed("Parameters", "RestrictedCoresPerGPU", "Topology"),
 )
 _PARTITION: Final = (
     ParameterRow("PartitionName"),
     ParameterRow("AllowAccounts", field="allow_accounts", read=_allowed),
-    ParameterRow("AllowGroups", field="allow_groups", read=_allowed),
+    ParameterRow("AllowGroups", field="allow_groups", read=_named),
     ParameterRow("AllowQos", field="allow_qos", read=_allowed),
     ParameterRow("Alternate", field="alternate", read=_name),
     ParameterRow("Default", field="default", read=flag),
     ParameterRow("DefaultTime", field="default_time", read=_default_time),
-    ParameterRow("DefCpuPerGPU", field="cpus_per_gpu", read=whole(1)),
+    ParameterRow("DefCpuPerGPU", field="cpus_per_gpu", read=memory),
     ParameterRow("DefMemPerCPU", field="memory_per_cpu", read=memory),
     ParameterRow("DefMemPerGPU", field="memory_per_gpu", read=memory),
     ParameterRow("DefMemPerNode", field="memory_per_node", read=memory),
     ParameterRow("DenyAccounts", field="deny_accounts", read=_denied),
     ParameterRow("DenyQos", field="deny_qos", read=_denied),
     ParameterRow("ExclusiveUser", field="exclusive_user", read=flag),
-    ParameterRow("GraceTime", field="grace_time", read=lambda text: float(number_of(text, 0, 2**32 - 3))),
+    ParameterRow("GraceTime", field="grace_time", read=_seconds(32)),
     ParameterRow("LLN", field="least_loaded", read=flag),
     ParameterRow("MaxCPUsPerNode", field="max_cpus_per_node", read=_limit),
     ParameterRow("MaxMemPerCPU", field="max_memory_per_cpu", read=memory),
     ParameterRow("MaxMemPerNode", field="max_memory_per_node", read=memory),
     ParameterRow("MaxNodes", field="max_nodes", read=_limit),
     ParameterRow("MaxTime", field="max_time", read=minutes),
-    ParameterRow("MinNodes", field="min_nodes", read=whole()),
+    ParameterRow("MinNodes", field="min_nodes", read=_UINT32),
     ParameterRow("Nodes", field="nodes"),
-    ParameterRow("OverSubscribe", read=_over_subscribe),
+    ParameterRow("OverSubscribe", read=over_subscribe),
     ParameterRow("OverTimeLimit", field="over_time_limit", read=_over_time),
     ParameterRow("PreemptMode", read=_preempt),
     ParameterRow(
         "Priority",
-        read=lambda text: {"priority": _SMALL(text)},
+        read=lambda text: {"priority": _UINT16(text)},
         note="It takes the place of both PriorityTier and PriorityJobFactor.",
     ),
-    ParameterRow("PriorityJobFactor", field="priority_job_factor", read=_SMALL),
-    ParameterRow("PriorityTier", field="priority_tier", read=_SMALL),
+    ParameterRow("PriorityJobFactor", field="priority_job_factor", read=_UINT16),
+    ParameterRow("PriorityTier", field="priority_tier", read=_UINT16),
     ParameterRow("QOS", field="qos", read=_name),
     ParameterRow("ReqResv", field="needs_reservation", read=flag),
     ParameterRow("RootOnly", field="root_only", read=flag),
-    ParameterRow("SelectTypeParameters", field="select", read=select_parameters),
-    ParameterRow("Shared", read=_over_subscribe, note="It is the old name of OverSubscribe."),
-    ParameterRow("State", field="state", read=lambda text: one_of("up", "down", "drain", "inactive")(text).upper()),
+    ParameterRow("SelectTypeParameters", field="select", read=partition_select),
+    ParameterRow("Shared", read=over_subscribe, note="It is the old name of OverSubscribe."),
+    ParameterRow("State", field="state", read=partition_state),
     ParameterRow("TRESBillingWeights", field="billing_weights", read=weights),
     *ignored("AllocNodes", "CpuBind", "DisableRootJobs", "Hidden", "PowerDownOnIdle"),
     *missed(
@@ -759,10 +782,10 @@ _PARTITION: Final = (
 )
 _SET: Final = (
     ParameterRow("NodeSet"),
-    ParameterRow("Feature", field="features", read=words),
+    ParameterRow("Feature", field="feature"),
     ParameterRow("Nodes", field="nodes"),
 )
-_DOWN: Final = (ParameterRow("DownNodes"), ParameterRow("State", field="state", read=_state), *ignored("Reason"))
+_DOWN: Final = (ParameterRow("DownNodes"), ParameterRow("State", field="state"), *ignored("Reason"))
 _FRONT: Final = missed(
     *("FrontendName", "AllowGroups", "AllowUsers", "DenyGroups", "DenyUsers", "FrontendAddr", "Port", "Reason", "State")
 )

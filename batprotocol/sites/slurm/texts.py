@@ -7,14 +7,16 @@ Files of the configuration, accounting, logs, commands and the REST interface ha
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.workloads.requests import expanded_names
 
 __all__ = [
+    "CHECKED",
     "ENDED",
     "MOST_BYTES",
     "MOST_DIGITS",
@@ -25,14 +27,20 @@ __all__ = [
     "UNLIMITED",
     "WAITING",
     "JobId",
+    "Line",
+    "Lines",
     "NodeNames",
     "amount",
+    "configured_span",
     "elapsed",
     "flag",
     "gres",
+    "hinted",
     "job_id",
     "json_number",
     "keyed",
+    "leading_number",
+    "licenses",
     "lines_of",
     "listed",
     "minutes",
@@ -45,6 +53,7 @@ __all__ = [
     "task_numbers",
     "text_of",
     "tres",
+    "unsigned",
     "weights",
     "whole",
     "words",
@@ -99,7 +108,14 @@ MOST_BYTES: Final = 1 << 24
 """The most bytes that the files of a configuration may have together."""
 
 _TIME: Final = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?", re.ASCII)
-_WEIGHT: Final = re.compile(r"(-?(?:[0-9]{1,15}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}))([KMGTP])?", re.ASCII | re.IGNORECASE)
+_ANY_TIME: Final = re.compile(
+    r"([0-9]{1,18})-(?:([0-9]{1,18})(?::([0-9]{1,18})(?::([0-9]{1,18}))?)?)?"
+    r"|([0-9]{1,18})(?::([0-9]{1,18})(?::([0-9]{1,18}))?)?",
+    re.ASCII,
+)
+_WEIGHT: Final = re.compile(
+    r"([-+]?(?:[0-9]{1,15}(?:\.[0-9]{0,19})?|\.[0-9]{1,19})(?:e[-+]?[0-9]{1,2})?)([KMGTP])?", re.ASCII | re.IGNORECASE
+)
 _WHOLE: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _REAL: Final = re.compile(r"-?(?:[0-9]{1,15}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})", re.ASCII)
 _RESOURCE: Final = re.compile(r"[A-Za-z][\w.-]{0,60}(?:/[\w.-]{1,60}(?::[\w.-]{1,60})?)?", re.ASCII)
@@ -111,9 +127,9 @@ _ELAPSED: Final = re.compile(
 _ID: Final = re.compile(r"([0-9]{1,10})(?:([_+])([0-9]{1,9}))?", re.ASCII)
 _TASKS: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?", re.ASCII)
 _KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_/:]*", re.ASCII)
-_KIND: Final = re.compile(r"[A-Za-z_][\w.-]{0,100}(?::[A-Za-z_][\w.-]{0,100})?", re.ASCII)
+_KIND: Final = re.compile(r"[A-Za-z_][\w.-]{0,100}(?::(?![0-9.]+$)[\w.-]{1,100})?", re.ASCII)
+_COUNT: Final = re.compile(r"([0-9]{1,30})([KMGTP]?|[KMGTP]i?B)", re.ASCII | re.IGNORECASE)
 _WORD: Final = re.compile(r"[^\s;#=,\[\]]{1,255}")
-_MOST: Final = 2**53
 _POWERS: Final = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50}
 _UNITS: Final = {"K": 2.0**-10, "": 1.0, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
 _YES: Final = {"YES": True, "UP": True, "TRUE": True, "1": True, "NO": False, "DOWN": False, "FALSE": False, "0": False}
@@ -125,27 +141,48 @@ def span(text: str) -> float:
     >>> span("1-12:00:00"), span("30"), span("1:30:00"), span("UNLIMITED")
     (129600.0, 1800.0, 5400.0, inf)
     """
+    if text.upper() not in UNLIMITED and _TIME.fullmatch(text) is None:
+        raise InputError(f"expected a time such as '1-12:00:00', minutes or 'UNLIMITED', got {shown(text)}")
+    return configured_span(text)
+
+
+def configured_span(text: str) -> float:
+    """A time in seconds as slurmctld reads it in a file: as a `span`, also `d-`, and parts of any number of digits.
+
+    Slurm computes with 32 bits, so that a time of more than 68 years becomes another one, or is refused.
+
+    >>> configured_span("1-"), configured_span("1:234")
+    (86400.0, 294.0)
+    """
     if text.upper() in UNLIMITED:
         return math.inf
-    found = _TIME.fullmatch(text)
-    if found is None:
-        raise InputError(f"expected a time such as '1-12:00:00', minutes or 'UNLIMITED', got {shown(text)}")
-    days, first, second, third = found.groups()
-    parts = [int(part or 0) for part in (first, second, third)]
-    if days is not None:
-        return int(days) * 86400.0 + parts[0] * 3600 + parts[1] * 60 + parts[2]
-    if third is not None:
-        return parts[0] * 3600.0 + parts[1] * 60 + parts[2]
-    return parts[0] * 60.0 + parts[1]
+    found = _ANY_TIME.fullmatch(text)
+    if found is not None:
+        days, hours, minutes, seconds, *short = [_of_32_bits(int(part or 0)) for part in found.groups()]
+        if found[5] is not None and found[7] is None:
+            minutes, seconds = short[:2]
+        elif found[5] is not None:
+            hours, minutes, seconds = short
+        whole = _of_32_bits(days * 86400 + hours * 3600 + minutes * 60 + seconds)
+        if whole == -1:
+            return math.inf
+        if whole >= 0:
+            return float(whole)
+    raise InputError(f"expected a time such as '1-12:00:00', minutes or 'UNLIMITED', got {shown(text)}")
+
+
+def _of_32_bits(number: int) -> int:
+    """The part of a number that an `int` of C keeps."""
+    return (number + 2**31) % 2**32 - 2**31
 
 
 def minutes(text: str) -> float:
-    """A limit of the time of a job, in seconds: a `span` that is rounded up to a whole minute.
+    """A limit of the time of a job, in seconds: a `configured_span` that is rounded up to a whole minute.
 
     >>> minutes("1:30"), minutes("90")
     (120.0, 5400.0)
     """
-    seconds = span(text)
+    seconds = configured_span(text)
     return seconds if math.isinf(seconds) else math.ceil(seconds / 60) * 60.0
 
 
@@ -180,6 +217,53 @@ def number_of(text: str, least: int, most: int) -> int:
     if _WHOLE.fullmatch(text) is None or not least <= int(text) <= most:
         raise InputError(f"expected a whole number from {least:,} to {most:,}, got {shown(text)}")
     return int(text)
+
+
+_C_NUMBER: Final = re.compile(
+    r"[\s]*([-+]?)(?:(0x[0-9a-f]{1,400})|(0[0-7]{0,400})|([1-9][0-9]{0,399}))([k]?)", re.ASCII | re.IGNORECASE
+)
+_C_INTEGER: Final = re.compile(r"\s*([-+]?[0-9]{1,400})", re.ASCII)
+
+
+def unsigned(bits: int) -> Callable[[str], int]:
+    """A reader of numbers as Slurm's files have them: decimal, octal (`017`) or hexadecimal (`0x1F`), or `UNLIMITED`.
+
+    Args:
+        bits: how many bits Slurm keeps: 16, 32 or 64. Unlimited is the largest number of them. From 32 bits on, a `k`
+            behind the number multiplies it by 1024.
+
+    >>> unsigned(32)("10k"), unsigned(16)("0x1F"), unsigned(16)("INFINITE")
+    (10240, 31, 65535)
+    """
+    most: int = 2**bits - 1
+
+    def read(text: str) -> int:
+        if text.upper() in ("UNLIMITED", "INFINITE"):
+            return most
+        if not text or (bits > 16 and text.lower() == "k"):  # strtoul() finds no digit, and nothing is left
+            return 0
+        found = _C_NUMBER.fullmatch(text)
+        if found is not None and not (found[5] and bits == 16):
+            sign, hexadecimal, octal, decimal, kilo = found.groups()
+            digits, base = (hexadecimal[2:], 16) if hexadecimal else (octal, 8) if octal else (decimal, 10)
+            number = int(digits, base) << (10 if kilo else 0)
+            if number <= most and sign != "-":
+                return number
+        raise InputError(f"expected a whole number from 0 to {most:,}, or UNLIMITED, got {shown(text)}")
+
+    return read
+
+
+def leading_number(text: str, bits: int = 32) -> int:
+    """The number at the beginning of a text, as atoi() of C reads it: 0 if there is none. It keeps so many bits.
+
+    >>> leading_number("45s"), leading_number("-2"), leading_number("=7"), leading_number("4294967299")
+    (45, -2, 0, 3)
+    """
+    found = _C_INTEGER.match(text)
+    number = int(found[1]) if found else 0
+    number = max(min(number, 2**63 - 1), -(2**63))
+    return _of_32_bits(number) if bits == 32 else number
 
 
 def whole(least: int = 0, most: int = 2**32 - 3) -> Callable[[str], int]:
@@ -247,7 +331,7 @@ def tres(text: str, what: str = "amounts such as 'cpu=10,mem=4G'") -> dict[str, 
     """
     found: dict[str, str] = {}
     parts = text.strip().removesuffix(",")
-    for part in parts.split(",") if parts else ():
+    for part in filter(None, parts.split(",")):
         name, mark, number = part.partition("=")
         name = name.strip()
         if not mark or not name:
@@ -256,8 +340,19 @@ def tres(text: str, what: str = "amounts such as 'cpu=10,mem=4G'") -> dict[str, 
     return found
 
 
+_SUFFIXES: Final[Mapping[str, int]] = {
+    **{unit: 1 << power for unit, power in _POWERS.items()},
+    **{f"{unit}IB": 1 << power for unit, power in _POWERS.items() if unit},
+    **{f"{unit}B": 1000 ** (power // 10) for unit, power in _POWERS.items() if unit},
+}
+"""The units of a number of generic resources: `k` and `kib` are 1024, `kb` is 1000."""
+
+
 def gres(text: str) -> tuple[tuple[str, int], ...]:
     """The generic resources of a node, with their numbers, in the order of their names; equal ones are added.
+
+    A last part that is not a number is a type, of which there is one. The units `K`, `M`, `G`, `T` and `P` are powers
+    of 1024.
 
     >>> gres("gpu:a100:4(S:0-1),fpga,bandwidth:lustre:no_consume:4K")
     (('bandwidth:lustre', 4096), ('fpga', 1), ('gpu:a100', 4))
@@ -265,31 +360,59 @@ def gres(text: str) -> tuple[tuple[str, int], ...]:
     plain = _SOCKETS.sub("", text)
     found: dict[str, int] = {}
     for part in plain.split(",") if plain not in NOTHING else ():
-        kind, mark, last = part.strip().replace(":no_consume", "").rpartition(":")
-        count = _AMOUNT.fullmatch(last) if mark else None
+        kind, mark, last = part.strip().replace(":no_consume", "").rstrip(":").rpartition(":")
+        count = _COUNT.fullmatch(last) if mark else None
         name = kind if count else f"{kind}{mark}{last}"
-        number = int(count[1]) << _POWERS[count[2].upper()] if count else 1
-        if _KIND.fullmatch(name) is None or number > _MOST:
+        number = min(int(count[1]) * _SUFFIXES[count[2].upper()], 2**63 - 1) if count else 1
+        if _KIND.fullmatch(name) is None:
             raise InputError(f"expected NAME, NAME:COUNT or NAME:TYPE:COUNT such as 'gpu:a100:2', got {shown(part)}")
         found[name] = found.get(name, 0) + number
     return tuple((name, number) for name, number in sorted(found.items()) if number)
 
 
-def one_of(*names: str, prefix: str = "") -> Callable[[str], str]:
-    """A reader of one of some names, in any letters, with a prefix such as `sched/` or without.
+def one_of(*names: str, prefix: str = "", exact: bool = False) -> Callable[[str], str]:
+    """A reader of one of some names, in any letters unless they are `exact`, with a prefix such as `sched/` or without.
 
     >>> one_of("backfill", "builtin", prefix="sched/")("sched/BackFill")
     'backfill'
     """
 
     def read(text: str) -> str:
-        low = text.lower().removeprefix(prefix)
+        low = text if exact else text.lower().removeprefix(prefix)
         if low not in names:
             known = [prefix + name for name in names]
             raise InputError(f"expected {' or '.join(known)}, got {shown(text)}{hint(text, known)}")
         return low
 
     return read
+
+
+def hinted(name: str, known: Iterable[str]) -> str:
+    """A question for the end of a sentence, as `hint` gives it, for names in any letters."""
+    from difflib import get_close_matches
+
+    names = {each.lower(): each for each in known}
+    near = get_close_matches(name.lower(), list(names), 1)
+    return f"; did you mean {names[near[0]]!r}?" if near else ""
+
+
+_LICENSE: Final = re.compile(r"([^:]+)(?::\s*([0-9]{0,18}))?", re.ASCII)
+
+
+def licenses(text: str) -> dict[str, int]:
+    """The licences of a cluster, with their numbers; equal ones are added.
+
+    >>> licenses("matlab:4,foo;matlab:1")
+    {'matlab': 5, 'foo': 1}
+    """
+    found: dict[str, int] = {}
+    for part in filter(None, re.split("[,;]", text)):
+        match = _LICENSE.fullmatch(part)
+        count = 1 if match is None or match[2] is None else leading_number(match[2])
+        if match is None or count < 0:
+            raise InputError(f"expected NAME or NAME:COUNT, got {shown(part)}")
+        found[match[1]] = found.get(match[1], 0) + count
+    return found
 
 
 def weights(text: str) -> dict[str, float]:
@@ -403,73 +526,199 @@ def text_of(path: str, most: int = MOST_BYTES) -> str:
     return data.decode("utf-8-sig", "replace")
 
 
+def _words(*known: str, exact: bool = False) -> Callable[[str], Mapping[str, Any]]:
+    """A reader that only accepts some words, in any letters unless they are exact, and sets nothing."""
+
+    def read(text: str) -> Mapping[str, Any]:
+        for part in filter(None, text.split(",")):
+            if (part if exact else part.lower()) not in known:
+                raise InputError(f"expected {' or '.join(known)}, got {shown(part)}{hint(part.lower(), known)}")
+        return {}
+
+    return read
+
+
+_LEVELS: Final = ("quiet", "fatal", "error", "info", "verbose", "debug", *(f"debug{level}" for level in range(2, 6)))
+
+
+def _level(text: str) -> Mapping[str, Any]:
+    return {} if re.match("[0-9]", text) else _words(*_LEVELS)(text)
+
+
+_RESOURCES: Final = ("AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK")
+CHECKED: Final[Mapping[str, Callable[[str], Mapping[str, Any]]]] = {
+    **dict.fromkeys(("SlurmctldDebug", "SlurmctldSyslogDebug", "SlurmdDebug", "SlurmdSyslogDebug"), _level),
+    "PrologFlags": _words(
+        *("alloc", "contain", "deferbatch", "forcerequeueonfail", "nohold", "runinjob", "serial", "x11")
+    ),
+    "TaskPluginParam": _words(
+        *("autobind=cores", "autobind=none", "autobind=sockets", "autobind=threads", "boards", "cores", "cpusets"),
+        *("none", "sched", "slurmdoffspec", "sockets", "threads", "verbose"),
+    ),
+    **dict.fromkeys(
+        ("PropagateResourceLimits", "PropagateResourceLimitsExcept"),
+        _words("ALL", "NONE", *(prefix + name for prefix in ("", "RLIMIT_") for name in _RESOURCES), exact=True),
+    ),
+}
+"""Readers of parameters that decide nothing, whose texts slurmctld refuses if they are others."""
+
+
 # Lines of configuration files
 
 
 MOST_NAMES: Final = 1_000_000
 """The names that all lines of a file may stand for together: a short file can stand for very many."""
 
-_COMMENT: Final = re.compile(r"(?<!\\)#")
-_NAME: Final = re.compile(r"\s*([A-Za-z0-9_.]+)")
-_EQUALS: Final = re.compile(r"\s*=")
-_QUOTED: Final = re.compile(r'\s*"([^"]*)"(?=\s|$)')
-_PLAIN: Final = re.compile(r"\s*(\S+)")
-_BLANK: Final = re.compile(r"\s+(?=[A-Za-z0-9_.]+=)|\s*$")
+_COMMENT: Final = re.compile(r"(?:[^\\#]|\\.|\\$)*", re.DOTALL)
+_CONTINUED: Final = re.compile(r"(?<!\\)(?:\\\\)*(\\)\s*$")
+_ESCAPED: Final = re.compile(r"\\(.?)", re.DOTALL)
+_PAIR: Final = re.compile(r'\s*([A-Za-z0-9_.]+)\s*[-*+/]?=\s*(?:"([^"]*)"(?=\s|$)|(\S+))', re.ASCII)
+_NAME: Final = re.compile(r"\s*([A-Za-z0-9_.]+)\s*[-*+/]?=\s*", re.ASCII)
+_EMPTY: Final = re.compile(r"\s*([A-Za-z0-9_.]+)\s*=(?:\s*$|\s+(?=[A-Za-z0-9_.]+=))", re.ASCII)
 
 
 def lines_of(text: str) -> Iterator[tuple[int, str]]:
     r"""The lines with the numbers of their beginnings, without comments and blank lines.
 
-    A `\` at the end joins a line and the next. A `#` begins a comment, except after a `\`.
+    A `\` at the end joins a line and the next, with nothing between them. A `#` begins a comment, except after a `\`,
+    which goes away.
 
     >>> list(lines_of("# nodes\nNodeName=n0 \\\n  CPUs=4\n"))
-    [(2, 'NodeName=n0    CPUs=4')]
+    [(2, 'NodeName=n0   CPUs=4')]
     """
     parts: list[str] = []
     begin = 0
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         begin = begin or number
-        plain = _COMMENT.split(line, maxsplit=1)[0].rstrip().replace("\\#", "#")
-        if plain.endswith("\\"):
-            parts.append(plain[:-1] + " ")
+        plain = line
+        if "#" in line:
+            comment = _COMMENT.match(line)
+            plain = comment[0] if comment else ""
+        continued = _CONTINUED.search(plain) if "\\" in plain else None
+        if continued is not None:
+            parts.append(plain[: continued.start(1)])
             continue
         parts.append(plain)
-        joined = "".join(parts)
-        if joined.strip():
-            yield begin, joined
+        if found := _joined(parts):
+            yield begin, found
         parts, begin = [], 0
-    joined = "".join(parts)
-    if joined.strip():
-        yield begin, joined
+    if found := _joined(parts):
+        yield begin, found
 
 
-def pairs_of(line: str) -> list[tuple[str, str]]:
+def _joined(parts: list[str]) -> str:
+    """The parts of a line without escapes, or nothing if it is blank."""
+    joined = "".join(parts).rstrip()
+    return _ESCAPED.sub(r"\1", joined) if "\\" in joined else joined
+
+
+def pairs_of(line: str, *, empty: bool = False) -> list[tuple[str, str]]:
     """The names of a line with their values, as they are written. A value in quotation marks can have spaces.
+
+    As in Slurm, the value begins with the next sign that is not a space, also if a space follows the `=`.
+
+    Args:
+        line: the line.
+        empty: whether a name without a value has an empty one, which slurmctld refuses.
 
     >>> pairs_of('NodeName=n0 Reason="is being repaired" Weight = 3')
     [('NodeName', 'n0'), ('Reason', 'is being repaired'), ('Weight', '3')]
 
     Raises:
-        InputError: a word is neither a name nor a value.
+        InputError: a word is neither a name nor a value, or a name has no value.
     """
     pairs: list[tuple[str, str]] = []
     place, end = 0, len(line.rstrip())
     while place < end:
-        name = _NAME.match(line, place)
-        equals = name and _EQUALS.match(line, name.end())
-        if not name or not equals:
-            raise InputError(f"expected NAME=VALUE, got {shown(line[place:end].split()[0])}")
-        place = equals.end()
-        blank = _BLANK.match(line, place)
+        blank = _EMPTY.match(line, place) if empty else None
         if blank is not None:
-            pairs.append((name[1], ""))
+            pairs.append((blank[1], ""))
             place = blank.end()
             continue
-        value = _QUOTED.match(line, place) or _PLAIN.match(line, place)
-        assert value is not None, "text that is not blank has a value"
-        pairs.append((name[1], value[1]))
-        place = value.end()
+        found = _PAIR.match(line, place)
+        if found is None:
+            name = _NAME.match(line, place)
+            if name is None:
+                raise InputError(f"expected NAME=VALUE, got {shown(line[place:end].split()[0])}")
+            raise InputError('expected a value, got nothing; use "" for an empty one', name[1])
+        pairs.append((found[1], found[3] if found[2] is None else found[2]))
+        place = found.end()
     return pairs
+
+
+_MOST_DEPTH: Final = 10
+_MOST_FILES: Final = 1000
+_INCLUDE: Final = re.compile(r"include\s+(\S+)\s*", re.IGNORECASE)
+_CLUSTER: Final = re.compile(r"\s*clustername\s*=\s*\"?([^\s\"]+)", re.IGNORECASE)
+
+
+class Line(NamedTuple):
+    """A line.
+
+    Attributes:
+        file: its file, as errors name it.
+        number: its number.
+        text: its text, without a comment.
+    """
+
+    file: str
+    number: int
+    text: str
+
+
+class Lines:
+    """Reads lines, and those of included files in the places where they are included.
+
+    Args:
+        folder: the folder of slurm.conf, where included files are looked for; None: no file may be included.
+    """
+
+    def __init__(self, folder: str | None) -> None:
+        self._folder = folder
+        self._left = MOST_BYTES
+        self._files = 0
+        self._cluster = ""
+
+    def of(self, text: str, file: str, depth: int = 0) -> Iterator[Line]:
+        """The lines of a text.
+
+        Raises:
+            InputError: a file cannot be included, or there are too many.
+        """
+        for number, line in lines_of(text):
+            included = _INCLUDE.fullmatch(line)
+            if included is None:
+                cluster = _CLUSTER.match(line)
+                if cluster is not None:
+                    self._cluster = cluster[1]
+                yield Line(file, number, line)
+                continue
+            try:
+                path, inner = self._included(included[1].strip().strip('"'), depth)
+            except InputError as error:
+                raise InputError(error.reason, error.path, file=file, line=number) from None
+            yield from self.of(inner, path, depth + 1)
+
+    def _included(self, name: str, depth: int) -> tuple[str, str]:
+        """The path of an included file, and its text."""
+        if self._folder is None:
+            raise InputError(f"the file {shown(name)} cannot be included in a text; use the path of slurm.conf")
+        self._files += 1
+        if depth >= _MOST_DEPTH or self._files > _MOST_FILES:
+            what = f"{_MOST_DEPTH} files in one another" if depth >= _MOST_DEPTH else f"{_MOST_FILES} files"
+            raise InputError(
+                f"expected at most {what} to be included; does {shown(name)} include the file that includes it?"
+            )
+        path = os.path.join(self._folder, name.replace("%c", self._cluster.lower()))
+        try:
+            text = text_of(path, self._left)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            if isinstance(error, InputError):
+                reason = error.reason
+            raise InputError(f"the included file {shown(path)} cannot be read: {reason}") from None
+        self._left -= len(text)
+        return path, text
 
 
 class NodeNames:

@@ -80,6 +80,7 @@ AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageEnforce=limits
 PriorityMaxAge=0-0:10:00
 PriorityCalcPeriod=1
+GresTypes=gpu
 NodeName=n[0-7] CPUs=4 RealMemory=1000 Gres=gpu:a:2
 PartitionName=p Nodes=ALL MaxTime=2:00:00 PriorityJobFactor=10
 PartitionName=q Nodes=n[0-3] PriorityJobFactor=40
@@ -252,9 +253,10 @@ def test_usage_is_charged_by_weights(lines: list[str], qos: str, rate: float) ->
     assert priorities.shares.root.usage == pytest.approx(120 * rate)
 
 
-@pytest.mark.parametrize(("enforced", "seconds"), [("limits", 70), ("safe", 70), ("associations", 50), ("none", 50)])
+@pytest.mark.parametrize(("enforced", "seconds"), [("limits", 70), ("safe", 70), ("associations", 50)])
 def test_ends_are_charged_where_limits_are_enforced(enforced: str, seconds: int) -> None:
-    priorities = priorities_of("PriorityDecayHalfLife=0", f"AccountingStorageEnforce={enforced}")
+    lines = [f"AccountingStorageEnforce={enforced}"] if enforced else []
+    priorities = priorities_of("PriorityDecayHalfLife=0", *lines)
     priorities.submitted(job(account="a"), 0.0)
     priorities.renew(0.0)
     priorities.started(1, 10.0, "p", {"cpu": 1.0})

@@ -17,7 +17,7 @@ from support import DATA
 
 from batprotocol.errors import InputError
 from batprotocol.sites.slurm.configuration import NodeLine, PartitionLine, SlurmConfiguration, configuration_of
-from batprotocol.sites.slurm.parameters import CLUSTER, NUMBERS
+from batprotocol.sites.slurm.parameters import CLUSTER, NUMBERS, ParameterStanding
 
 WITHOUT_ENGINE = True
 
@@ -42,7 +42,9 @@ def of_cluster(conf: str, found: SlurmConfiguration, text: str) -> Iterator[str]
     for line in text.splitlines():
         name, _, value = (part.strip() for part in line.partition("="))
         row = CLUSTER.get(name.lower())
-        if row is None or not (row.field or row.read is not str) or value in ("", "(null)"):
+        if row is None or not (row.field or row.read is not str) or value.lower() in ("", "(null)", "none"):
+            continue
+        if row.standing is ParameterStanding.IDLE and not row.field:  # it sets nothing
             continue
         if name == "ClusterName" and "ClusterName=" not in conf:
             continue
@@ -61,7 +63,7 @@ def of_partitions(found: SlurmConfiguration, text: str) -> Iterator[str]:
     lines = [f"NodeName={node.name}" for node in found.nodes]
     for line in filter(None, text.splitlines()):
         words = [word for word in line.split() if word.partition("=")[0] not in COMPUTED and "=(null)" not in word]
-        lines.append(" ".join(word for word in words if word != "DefaultTime=NONE"))
+        lines.append(" ".join(word for word in words if word not in ("DefaultTime=NONE", "OverTimeLimit=NONE")))
     shown = {each.name: each for each in configuration_of("\n".join(lines)).partitions}
     assert set(shown) == {each.name for each in found.partitions}
     for partition in found.partitions:

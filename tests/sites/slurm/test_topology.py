@@ -18,7 +18,7 @@ def test_switches_of_the_documentation() -> None:
     )
     assert [len(switch.nodes) for switch in found] == [6, 6, 0]
     assert found[2].switches == ("s0", "s1")
-    assert switches_of("SwitchName=s Nodes=ALL", ["a", "b"])[0].nodes == ("a", "b")
+    assert switches_of("SwitchName=s Nodes=a,n[8-9]", ["a", "b"])[0].nodes == ("a",)  # others are left out
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,13 @@ def test_switches_of_the_documentation() -> None:
     [
         ("SwitchName=a Node=n0", "topology.conf:1: expected SwitchName, Nodes, Switches or LinkSpeed, got 'Node'"),
         ("Nodes=n0", "topology.conf:1: expected a line with SwitchName"),
-        ("SwitchName=a\nSwitchName=a", "topology.conf:2: SwitchName: expected a new name, got 'a'"),
-        ("SwitchName=a Nodes=n9", "topology.conf:1: Nodes: there is no node 'n9'"),
+        ("SwitchName=a Nodes=n0\nSwitchName=a Nodes=n1", "topology.conf:2: SwitchName: expected a new name, got 'a'"),
+        ("SwitchName=a", "topology.conf:1: expected Nodes or Switches for the switch 'a', got neither"),
+        (
+            "SwitchName=a Nodes=n0 Switches=b",
+            "topology.conf:1: expected Nodes or Switches for the switch 'a', got both",
+        ),
+        ("SwitchName=a Nodes=n0 LinkSpeed=fast", "topology.conf:1: LinkSpeed: expected a whole number from 0 to"),
         ("\nSwitchName=a Switches=b", "topology.conf:2: Switches: there is no switch 'b'"),
         ("SwitchName=a Switches=b\nSwitchName=b Switches=a", "Switches: the switch 'a' is below itself"),
         ("SwitchName=a Nodes=n[0-9999999]", "topology.conf:1: "),
