@@ -17,7 +17,12 @@ from typing import Any
 from support import DATA
 
 PACKAGES = ("gym", "policies", "recordings", "schemas", "studies")
-MODULES = ("batprotocol.policies.backfilling", "batprotocol.policies.orders")
+MODULES = (
+    "batprotocol.policies.backfilling",
+    "batprotocol.policies.orders",
+    "batprotocol.studies.recorded",
+    "batprotocol.studies.store",
+)
 """The modules whose names users take from there, too."""
 WHOLE = ("campaigns.managers", "policies.slurm")
 """The packages all of whose modules count, with the names that are theirs, but what runs in a worker of Dask."""

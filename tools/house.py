@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -21,6 +21,14 @@ PACKAGE = "batprotocol"
 MOST_PARAMETERS = 10
 SMALL = 100
 CLICK = {"argument", "command", "group", "option"}
+PROTOCOLS = {
+    "Batsim 5": ("model.", "wire.", "builder.", "conversation.", "edc."),
+    "Batsim 1 to 4": ("legacy.json.",),
+    "text": ("legacy.text.",),
+    "both older ones": ("legacy.",),
+    "FaST": ("fast.",),
+}
+"""The packages of each protocol. They have the same plan, so their classes have the same names."""
 FIRST_STEP = ("simulate", "examples/easy_backfilling.py:EASY")
 
 
@@ -67,15 +75,31 @@ class Tree:
             and isinstance(node.value, (ast.List, ast.Tuple))
         )
 
-    def repeated_classes(self) -> list[tuple[str, int]]:
-        """The public names of classes that two modules define, or more."""
-        counts = Counter(
-            name
-            for tree in self.modules.values()
-            for name in {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-            if not name.startswith("_")
-        )
-        return [(name, count) for name, count in counts.most_common() if count > 1]
+    def repeated_classes(self, siblings: bool = True) -> list[tuple[str, int]]:
+        """The public names of classes that two modules define, or more.
+
+        Args:
+            siblings: also names that each module has for another protocol, as `Message` of today and of Batsim 1.
+        """
+        homes: dict[str, list[str]] = defaultdict(list)
+        for module, tree in self.modules.items():
+            for node in tree.body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    homes[node.name].append(module)
+        found = [(name, len(modules)) for name, modules in homes.items() if len(modules) > 1]
+        return [
+            (name, count)
+            for name, count in sorted(found, key=lambda pair: -pair[1])
+            if siblings or not self._are_of_protocols(homes[name])
+        ]
+
+    def _are_of_protocols(self, modules: list[str]) -> bool:
+        """Whether each module is of another protocol."""
+        found = [
+            next((name for name, starts in PROTOCOLS.items() if f"{module}.".startswith(starts)), "")
+            for module in (module.removeprefix(f"{self.package}.") for module in modules)
+        ]
+        return "" not in found and len(set(found)) == len(found)
 
     def functions(self) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
         for name, tree in self.modules.items():
@@ -137,6 +161,7 @@ class Tree:
             "private modules": str(len(leaves)),
             "names in `__all__`": str(self.exported()),
             "class names in two modules or more": str(len(repeated)),
+            "... of other things than sibling protocols": str(len(self.repeated_classes(siblings=False))),
             f"functions with more than {MOST_PARAMETERS} parameters": str(len(self.wide())),
             "calls that splat values they write down": str(self.splats()),
             f"modules loaded by `batproto {' '.join(FIRST_STEP)}`": self.loaded(FIRST_STEP),
@@ -163,8 +188,8 @@ def main(words: list[str]) -> None:
         tree = Tree(ROOT)
         print("Functions with many parameters:", *tree.wide(), sep="\n  ")
         print(
-            "Class names of several modules:",
-            *(f"{name} {count}" for name, count in tree.repeated_classes()),
+            "Class names of several modules, which are not of sibling protocols:",
+            *(f"{name} {count}" for name, count in tree.repeated_classes(siblings=False)),
             sep="\n  ",
         )
         return

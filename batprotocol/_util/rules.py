@@ -10,7 +10,9 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-__all__ = ["Catalogue", "Row", "Rule", "Severity", "Violation"]
+from batprotocol._util.deprecation import old_names
+
+__all__ = ["BrokenRule", "Catalogue", "Rule", "RuleRow", "Severity"]
 
 Severity: TypeAlias = Literal["error", "deadlock", "warning"]
 """How bad a violation is.
@@ -37,7 +39,7 @@ class Rule(msgspec.Struct, frozen=True):
     severity: Severity
 
 
-class Row(NamedTuple):
+class RuleRow(NamedTuple):
     """A row of a catalogue: a rule, and its severity in each rule set.
 
     Attributes:
@@ -65,7 +67,7 @@ class Catalogue:
         rules: all rules by id.
         rule_sets: the severity of each rule, by rule set. A rule that is not in it is off.
 
-    >>> row = Row("turn.order", ("warning", "error"), "A message out of turn", "Answer each message exactly once.")
+    >>> row = RuleRow("turn.order", ("warning", "error"), "A message out of turn", "Answer each message exactly once.")
     >>> catalogue = Catalogue(["as documented", "as built"], [row])
     >>> catalogue.rules["turn.order"].title, catalogue.severities("as documented")
     ('A message out of turn', {'turn.order': 'warning'})
@@ -73,7 +75,7 @@ class Catalogue:
 
     __slots__ = ("default", "rule_sets", "rules")
 
-    def __init__(self, rule_sets: Sequence[str], rows: Iterable[Row]) -> None:
+    def __init__(self, rule_sets: Sequence[str], rows: Iterable[RuleRow]) -> None:
         found: dict[str, dict[str, Severity]] = {name: {} for name in rule_sets}
         rules: dict[str, Rule] = {}
         for row in rows:
@@ -89,7 +91,7 @@ class Catalogue:
     @classmethod
     def of_one(cls, rule_set: str, rules: Iterable[Rule]) -> Catalogue:
         """A catalogue with a single rule set, in which each rule has its own severity."""
-        return cls([rule_set], [Row(rule.id, (rule.severity,), rule.title, rule.explanation) for rule in rules])
+        return cls([rule_set], [RuleRow(rule.id, (rule.severity,), rule.title, rule.explanation) for rule in rules])
 
     def severities(self, rule_set: str) -> Mapping[str, Severity]:
         """The severity of each rule in this rule set.
@@ -102,7 +104,7 @@ class Catalogue:
         return self.rule_sets[rule_set]
 
 
-class Violation(msgspec.Struct, frozen=True):
+class BrokenRule(msgspec.Struct, frozen=True):
     """A broken rule, and the place. Each protocol has its own class, with its `RULES`.
 
     Args:
@@ -112,7 +114,7 @@ class Violation(msgspec.Struct, frozen=True):
         severity: "error", "deadlock" or "warning", from the rule set in use.
         text: the finding, as one sentence.
 
-    >>> print(Violation(3, "events[0].event.job_id", "job.unknown", "error", "there is no job 'w0!1'"))
+    >>> print(BrokenRule(3, "events[0].event.job_id", "job.unknown", "error", "there is no job 'w0!1'"))
     message 3, events[0].event.job_id: error: there is no job 'w0!1' [job.unknown]
     """
 
@@ -138,3 +140,6 @@ class Violation(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         place = f"message {self.message}, {self.path}" if self.path else f"message {self.message}"
         return f"{place}: {self.severity}: {self.text} [{self.rule}]"
+
+
+__getattr__ = old_names(__name__, {"Row": "RuleRow", "Violation": "BrokenRule"})

@@ -14,7 +14,7 @@ __all__ = [
     "NAMES",
     "LeftOut",
     "Reason",
-    "Rows",
+    "TableRows",
     "guarded",
     "names_text",
     "plain_names",
@@ -26,7 +26,7 @@ NAMES: Final = ["job_id", "workload_name", "profile"]
 """The columns of names, if a table begins with them. A profile has its full name: `w0!nap` of workload `w0`."""
 
 
-class Rows:
+class TableRows:
     """The rows of a table, one after the other.
 
     A short row has no values for the last columns. The additional values of a long row are dropped, but not in a table
@@ -42,7 +42,7 @@ class Rows:
     Raises:
         ValueError: a row cannot be read. Iteration raises it, too.
 
-    >>> [row] = Rows(["job_id,workload_name,profile,success", 'my "first", job,w0,w0!nap,1'])
+    >>> [row] = TableRows(["job_id,workload_name,profile,success", 'my "first", job,w0,w0!nap,1'])
     >>> row["job_id"], row["profile"], row["success"]
     ('my "first", job', 'w0!nap', '1')
     """
@@ -158,7 +158,7 @@ def _is_read(text: str, names: list[str], others: int) -> bool:
     """Whether a row that begins with this text is read as these names. Values of other columns have no commas."""
     header = ",".join([*NAMES, *map(str, range(others))])
     try:
-        found = list(Rows(io.StringIO(f"{header}\n{text}{',0' * others}\n", newline="")))
+        found = list(TableRows(io.StringIO(f"{header}\n{text}{',0' * others}\n", newline="")))
     except ValueError:
         return False
     return [[row.get(name) for name in NAMES] for row in found] == [names]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABSENT",
+    "HttpAnswer",
     "Item",
-    "Reply",
     "TooMany",
     "Unanswered",
     "WebServer",
@@ -53,7 +53,7 @@ _UNSENT: Final = "the address or a header, such as the name of the user, has cha
 _NO_HTTP: Final = "its answer is not HTTP/1.1"
 
 
-class Reply(NamedTuple):
+class HttpAnswer(NamedTuple):
     """An answer of the server.
 
     Attributes:
@@ -121,7 +121,7 @@ class WebServer:
         seconds: float,
         most: int,
         cut: bool = False,
-    ) -> Reply:
+    ) -> HttpAnswer:
         """Make a request.
 
         Args:
@@ -202,7 +202,7 @@ class WebServer:
             link.close()
             raise
 
-    def _read(self, protocol: h11.Connection, link: socket.socket, clock: _Clock, most: int, cut: bool) -> Reply:
+    def _read(self, protocol: h11.Connection, link: socket.socket, clock: _Clock, most: int, cut: bool) -> HttpAnswer:
         status, kind, body = 0, "", bytearray()
         for event in self._events(protocol, link, clock):
             if isinstance(event, self._h11.Response):
@@ -218,10 +218,10 @@ class WebServer:
                     if not cut:
                         raise _too_much(most)
                     del body[most:]
-                    return Reply(status, kind, body, whole=False)
+                    return HttpAnswer(status, kind, body, whole=False)
             elif isinstance(event, self._h11.EndOfMessage):
                 break
-        return Reply(status, kind, body, whole=True)
+        return HttpAnswer(status, kind, body, whole=True)
 
     def _events(self, protocol: h11.Connection, link: socket.socket, clock: _Clock) -> Iterator[object]:
         """The parts of the answer. Answers such as `100 Continue` are among them."""

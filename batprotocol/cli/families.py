@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GROUP",
     "PURPOSES",
-    "Command",
+    "CommandEntry",
     "Family",
     "Manifest",
     "OtherProtocol",
@@ -220,7 +220,7 @@ _ROOT: Final = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _FILE: Final = "commands.json"
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CommandEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A command of a package.
 
     Attributes:
@@ -258,7 +258,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             `"batprotocol.fast.commands:FAST"`.
     """
 
-    commands: dict[str, Command] = {}
+    commands: dict[str, CommandEntry] = {}
     protocols: dict[str, OtherProtocol] = {}
 
 
@@ -282,7 +282,7 @@ def manifests() -> tuple[Manifest, ...]:
     return tuple(found)
 
 
-def commands() -> Mapping[str, Command]:
+def commands() -> Mapping[str, CommandEntry]:
     """The commands of this library by their names, in the order of the overview."""
     found = {name: command for manifest in manifests() for name, command in manifest.commands.items()}
     purposes = dict.fromkeys([*PURPOSES, *(command.purpose for command in found.values())])

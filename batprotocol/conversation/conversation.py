@@ -23,7 +23,7 @@ from batprotocol.conversation.automaton import Expected, Phase, Registration
 from batprotocol.conversation.known_jobs import JobRecord, JobsById
 from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, Violation
 from batprotocol.conversation.simulation import AnyMessage
-from batprotocol.conversation.state import CallRecord, HostRecord, ProbeRecord, State
+from batprotocol.conversation.state import CallRecord, ConversationState, HostRecord, ProbeRecord
 from batprotocol.errors import DecodeError, an
 from batprotocol.wire import frames
 
@@ -88,7 +88,7 @@ class Conversation:
         asks_for_a_part: Callable[[str], bool] | None = None,
     ) -> None:
         self._rules = rules
-        self._state = State(CATALOGUE.severities(rules), without, asks_for_a_part)
+        self._state = ConversationState(CATALOGUE.severities(rules), without, asks_for_a_part)
         self._jobs = JobsById(self._state.jobs)
         self._accepted = 0
         self.doubtful = False
@@ -387,7 +387,7 @@ class Conversation:
 
     # Common to all of them
 
-    def _start(self) -> State:
+    def _start(self) -> ConversationState:
         """Start the check of a message or an event."""
         state = self._state
         state.found = []

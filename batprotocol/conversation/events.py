@@ -12,15 +12,15 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from batprotocol import model
 from batprotocol.conversation import hosts, jobs, periodic, registration, simulation
 from batprotocol.conversation.automaton import EventType, Phase
-from batprotocol.conversation.state import State
+from batprotocol.conversation.state import ConversationState
 
 __all__ = ["EVENTS", "FROM_BATSIM", "FROM_EDC", "PHASES", "READERS"]
 
-Judge: TypeAlias = Callable[[State, Any], None]
+Judge: TypeAlias = Callable[[ConversationState, Any], None]
 """A function that reports the violations of an event, and lets it take effect if possible."""
 
 
-class Row(NamedTuple):
+class EventRules(NamedTuple):
     """The rules for a type of event.
 
     Attributes:
@@ -37,11 +37,11 @@ class Row(NamedTuple):
     misplaced: Mapping[Phase, tuple[str, str]] = {}
 
 
-def _nothing(state: State, event: model.Event) -> None:
+def _nothing(state: ConversationState, event: model.Event) -> None:
     """This event only leads to another phase."""
 
 
-def _not_implemented(state: State, event: model.Event) -> None:
+def _not_implemented(state: ConversationState, event: model.Event) -> None:
     state.report("event.not-implemented", "", f"{type(event).__name__} is not implemented")
 
 
@@ -57,68 +57,68 @@ _ALSO_AT_THE_END: Final = {Phase.RUN: Phase.RUN, Phase.END: Phase.END}  # harmle
 _HELLO_TWICE: Final = ("hello.twice", "the hello was sent before")
 
 # The model defines which side sends an event. The order is the schema's.
-EVENTS: Final[Mapping[EventType, Row]] = {
+EVENTS: Final[Mapping[EventType, EventRules]] = {
     # Batsim
-    model.JobSubmittedEvent: Row(_WHILE_IT_RUNS, jobs.submitted),
-    model.JobCompletedEvent: Row(_WHILE_IT_RUNS, jobs.completed),
-    model.JobsKilledEvent: Row(_WHILE_IT_RUNS, jobs.killed),
-    model.ProbeDataEmittedEvent: Row(_WHILE_IT_RUNS, periodic.probe_data),
-    model.RequestedCallEvent: Row(_WHILE_IT_RUNS, periodic.requested_call),
-    model.SimulationBeginsEvent: Row({Phase.BEGIN: Phase.RUN}, simulation.begins),
-    model.SimulationEndsEvent: Row({Phase.RUN: Phase.END, Phase.STOP: Phase.END}, simulation.ends),
-    model.SimulationErrorEvent: Row(dict.fromkeys((Phase.BEGIN, Phase.RUN, Phase.STOP), Phase.END), _nothing),
-    model.AllStaticJobsHaveBeenSubmittedEvent: Row(_WHILE_IT_RUNS, simulation.all_static_submitted),
-    model.AllStaticExternalEventsHaveBeenInjectedEvent: Row(_WHILE_IT_RUNS, simulation.all_external_injected),
-    model.HostsPStateChangedEvent: Row(_WHILE_IT_RUNS, hosts.pstate_changed),
-    model.HostsTurnedOnOffEvent: Row(_WHILE_IT_RUNS, hosts.turned_on_off),
-    model.ExternalEventOccurredEvent: Row(_WHILE_IT_RUNS, simulation.external_event),
+    model.JobSubmittedEvent: EventRules(_WHILE_IT_RUNS, jobs.submitted),
+    model.JobCompletedEvent: EventRules(_WHILE_IT_RUNS, jobs.completed),
+    model.JobsKilledEvent: EventRules(_WHILE_IT_RUNS, jobs.killed),
+    model.ProbeDataEmittedEvent: EventRules(_WHILE_IT_RUNS, periodic.probe_data),
+    model.RequestedCallEvent: EventRules(_WHILE_IT_RUNS, periodic.requested_call),
+    model.SimulationBeginsEvent: EventRules({Phase.BEGIN: Phase.RUN}, simulation.begins),
+    model.SimulationEndsEvent: EventRules({Phase.RUN: Phase.END, Phase.STOP: Phase.END}, simulation.ends),
+    model.SimulationErrorEvent: EventRules(dict.fromkeys((Phase.BEGIN, Phase.RUN, Phase.STOP), Phase.END), _nothing),
+    model.AllStaticJobsHaveBeenSubmittedEvent: EventRules(_WHILE_IT_RUNS, simulation.all_static_submitted),
+    model.AllStaticExternalEventsHaveBeenInjectedEvent: EventRules(_WHILE_IT_RUNS, simulation.all_external_injected),
+    model.HostsPStateChangedEvent: EventRules(_WHILE_IT_RUNS, hosts.pstate_changed),
+    model.HostsTurnedOnOffEvent: EventRules(_WHILE_IT_RUNS, hosts.turned_on_off),
+    model.ExternalEventOccurredEvent: EventRules(_WHILE_IT_RUNS, simulation.external_event),
     # The decision component
-    model.RejectJobEvent: Row(_ALSO_AT_THE_END, jobs.reject, jobs.read_reject),
-    model.ExecuteJobEvent: Row(_ALSO_AT_THE_END, jobs.execute, jobs.read_execute),
-    model.KillJobsEvent: Row(_ALSO_AT_THE_END, jobs.kill, jobs.read_kill),
-    model.RegisterProfileEvent: Row(
+    model.RejectJobEvent: EventRules(_ALSO_AT_THE_END, jobs.reject, jobs.read_reject),
+    model.ExecuteJobEvent: EventRules(_ALSO_AT_THE_END, jobs.execute, jobs.read_execute),
+    model.KillJobsEvent: EventRules(_ALSO_AT_THE_END, jobs.kill, jobs.read_kill),
+    model.RegisterProfileEvent: EventRules(
         _ALSO_AT_THE_END, registration.register_profile, registration.read_register_profile
     ),
-    model.RegisterJobEvent: Row(
+    model.RegisterJobEvent: EventRules(
         _WHILE_IT_RUNS,
         registration.register_job,
         registration.read_register_job,
         _too_late("end.register-job", "the simulation has ended: this job can never be executed"),
     ),
-    model.CreateProbeEvent: Row(
+    model.CreateProbeEvent: EventRules(
         _WHILE_IT_RUNS,
         periodic.create_probe,
         periodic.read_create_probe,
         _too_late("end.create-probe", "the simulation has ended: this probe can never measure"),
     ),
-    model.StopProbeEvent: Row(
+    model.StopProbeEvent: EventRules(
         _WHILE_IT_RUNS,
         periodic.stop_probe,
         misplaced=_too_late("end.stop-probe", "the simulation has ended, and all probes with it"),
     ),
-    model.TriggerProbeEvent: Row(_ALSO_AT_THE_END, _nothing, _not_implemented),
-    model.ResetProbeEvent: Row(_ALSO_AT_THE_END, _nothing, _not_implemented),
-    model.CallMeLaterEvent: Row(
+    model.TriggerProbeEvent: EventRules(_ALSO_AT_THE_END, _nothing, _not_implemented),
+    model.ResetProbeEvent: EventRules(_ALSO_AT_THE_END, _nothing, _not_implemented),
+    model.CallMeLaterEvent: EventRules(
         _WHILE_IT_RUNS,
         periodic.call_me_later,
         misplaced=_too_late("end.call-me-later", "the simulation has ended: this call can never fire"),
     ),
-    model.StopCallMeLaterEvent: Row(
+    model.StopCallMeLaterEvent: EventRules(
         _WHILE_IT_RUNS,
         periodic.stop_call,
         misplaced=_too_late("end.stop-call", "the simulation has ended, and all calls with it"),
     ),
-    model.EDCHelloEvent: Row(
+    model.EDCHelloEvent: EventRules(
         {Phase.HELLO: Phase.BEGIN}, simulation.hello, misplaced={Phase.RUN: _HELLO_TWICE, Phase.END: _HELLO_TWICE}
     ),
-    model.FinishRegistrationEvent: Row(_ALSO_AT_THE_END, registration.finish_registration),
-    model.ForceSimulationStopEvent: Row(
+    model.FinishRegistrationEvent: EventRules(_ALSO_AT_THE_END, registration.finish_registration),
+    model.ForceSimulationStopEvent: EventRules(
         {Phase.RUN: Phase.STOP},
         jobs.force_stop,
         misplaced=_too_late("end.force-stop", "the simulation has already ended"),
     ),
-    model.ChangeHostsPStateEvent: Row(_ALSO_AT_THE_END, hosts.change_pstate, hosts.read_change_pstate),
-    model.TurnOnOffHostsEvent: Row(
+    model.ChangeHostsPStateEvent: EventRules(_ALSO_AT_THE_END, hosts.change_pstate, hosts.read_change_pstate),
+    model.TurnOnOffHostsEvent: EventRules(
         _WHILE_IT_RUNS,
         hosts.turn_on_off,
         hosts.read_turn_on_off,

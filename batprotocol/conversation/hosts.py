@@ -15,7 +15,7 @@ from batprotocol import model
 from batprotocol._util.counting import step
 from batprotocol.conversation.automaton import HostPower
 from batprotocol.conversation.hostsets import HostCounts, HostSetText, describe, mask_of, members
-from batprotocol.conversation.state import HostRecord, State
+from batprotocol.conversation.state import ConversationState, HostRecord
 from batprotocol.errors import shown
 
 __all__ = [
@@ -59,12 +59,12 @@ def sleeps_of(host: model.Host) -> dict[int, tuple[int, int]]:
 # Changes at once
 
 
-def read_change_pstate(state: State, event: model.ChangeHostsPStateEvent) -> None:
+def read_change_pstate(state: ConversationState, event: model.ChangeHostsPStateEvent) -> None:
     """ChangeHostsPStateEvent: a host set that Batsim can read."""
     state.readable_hosts(event.host_ids, "host_ids")
 
 
-def change_pstate(state: State, event: model.ChangeHostsPStateEvent) -> None:
+def change_pstate(state: ConversationState, event: model.ChangeHostsPStateEvent) -> None:
     """ChangeHostsPStateEvent: hosts and a power state that exist.
 
     Batsim does it for any kind of power state. In a sleep or virtual one, the host cannot compute.
@@ -95,11 +95,11 @@ def change_pstate(state: State, event: model.ChangeHostsPStateEvent) -> None:
     state.pstate_changes_due[change] = state.pstate_changes_due.get(change, 0) + 1
 
 
-def _records(state: State, hosts: HostSetText) -> list[HostRecord]:
+def _records(state: ConversationState, hosts: HostSetText) -> list[HostRecord]:
     return [state.hosts[host] for host in members(hosts.mask) if host in state.hosts]
 
 
-def note_power(state: State, records: Iterable[HostRecord]) -> None:
+def note_power(state: ConversationState, records: Iterable[HostRecord]) -> None:
     """Record whether there are hosts that may not be able to compute."""
     awake: list[tuple[int, int]] = []
     asleep: list[tuple[int, int]] = []
@@ -112,7 +112,7 @@ def note_power(state: State, records: Iterable[HostRecord]) -> None:
     state.asleep |= mask_of(asleep)
 
 
-def why_asleep(state: State, host: int, time: float) -> str | None:
+def why_asleep(state: ConversationState, host: int, time: float) -> str | None:
     """The reason why a host cannot compute at this time, or None if it can or possibly can."""
     record = state.hosts[host].at(time)
     if record.power is not HostPower.ON:
@@ -124,7 +124,7 @@ def why_asleep(state: State, host: int, time: float) -> str | None:
     return f"in power state {record.pstate}, a {kind} state"
 
 
-def _check_pstate(state: State, records: list[HostRecord], pstate: int, path: str) -> None:
+def _check_pstate(state: ConversationState, records: list[HostRecord], pstate: int, path: str) -> None:
     for record in records:
         if pstate >= record.host.pstate_count:
             text = f"host {record.host.id} has power states 0 to {record.host.pstate_count - 1}, not {pstate}"
@@ -132,7 +132,7 @@ def _check_pstate(state: State, records: list[HostRecord], pstate: int, path: st
             return
 
 
-def pstate_changed(state: State, event: model.HostsPStateChangedEvent) -> None:
+def pstate_changed(state: ConversationState, event: model.HostsPStateChangedEvent) -> None:
     """HostsPStateChangedEvent: a change that was requested."""
     hosts = state.known_hosts(event.host_ids, "host_ids")
     change = (0 if hosts is None else hosts.mask, event.pstate)
@@ -148,7 +148,7 @@ def pstate_changed(state: State, event: model.HostsPStateChangedEvent) -> None:
         state.report("hosts.changed-unasked", "host_ids", text)
 
 
-def _take_over(state: State, hosts: HostSetText, pstate: int) -> None:
+def _take_over(state: ConversationState, hosts: HostSetText, pstate: int) -> None:
     """Take the power state that Batsim reports, for the hosts that no later change is due for."""
     later = 0
     for mask, _ in state.pstate_changes_due:
@@ -163,12 +163,12 @@ def _take_over(state: State, hosts: HostSetText, pstate: int) -> None:
 # On and off
 
 
-def read_turn_on_off(state: State, event: model.TurnOnOffHostsEvent) -> None:
+def read_turn_on_off(state: ConversationState, event: model.TurnOnOffHostsEvent) -> None:
     """TurnOnOffHostsEvent: a host set that Batsim can read."""
     state.readable_hosts(event.host_ids, "host_ids")
 
 
-def turn_on_off(state: State, event: model.TurnOnOffHostsEvent) -> None:
+def turn_on_off(state: ConversationState, event: model.TurnOnOffHostsEvent) -> None:
     """TurnOnOffHostsEvent: hosts that are all on and idle, to a sleep state, or all off, to a computation state."""
     hosts = state.known_hosts(event.host_ids, "host_ids")
     if hosts is None:
@@ -192,14 +192,14 @@ def turn_on_off(state: State, event: model.TurnOnOffHostsEvent) -> None:
     note_power(state, records)
 
 
-def some_holders(state: State, hosts: HostSetText) -> str:
+def some_holders(state: ConversationState, hosts: HostSetText) -> str:
     """The names of some jobs that hold any of these hosts."""
     holders = state.held.holders(hosts, _SHOWN_JOBS + 1)
     names = ", ".join(map(shown, sorted(holders[:_SHOWN_JOBS])))
     return f"{names} and others" if len(holders) > _SHOWN_JOBS else names
 
 
-def _can_turn(state: State, record: HostRecord, event: model.TurnOnOffHostsEvent) -> bool:
+def _can_turn(state: ConversationState, record: HostRecord, event: model.TurnOnOffHostsEvent) -> bool:
     """Whether the host can be turned to this power state now; reported if not."""
     power = record.at(event.timestamp)
     found = power.obstacle(event.state)
@@ -220,7 +220,7 @@ def _duration(record: HostRecord, virtual: int) -> float:
     return 1.0 / speeds[virtual] if 0 <= virtual < len(speeds) and speeds[virtual] > 0 else float("inf")
 
 
-def turned_on_off(state: State, event: model.HostsTurnedOnOffEvent) -> None:
+def turned_on_off(state: ConversationState, event: model.HostsTurnedOnOffEvent) -> None:
     """HostsTurnedOnOffEvent: a requested switch is done."""
     hosts = state.known_hosts(event.host_ids, "host_ids")
     due = state.switches_due.get(event.state)

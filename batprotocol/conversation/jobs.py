@@ -19,7 +19,7 @@ from batprotocol.conversation.hosts import some_holders, why_asleep
 from batprotocol.conversation.hostsets import HostSetText, describe, members, read_hosts
 from batprotocol.conversation.known_jobs import JobRecord
 from batprotocol.conversation.profiles import PARALLEL_TASKS, check_tasks, contained, in_order, is_usage_trace, leaves
-from batprotocol.conversation.state import State
+from batprotocol.conversation.state import ConversationState
 from batprotocol.errors import shown
 
 __all__ = [
@@ -61,7 +61,7 @@ _STRATEGIES: Final = tuple(model.PredefinedExecutorPlacementStrategy)
 
 
 def check_placement(
-    state: State, event: model.ExecuteJobEvent, executors: int, profile_id: str, hosts: HostSetText
+    state: ConversationState, event: model.ExecuteJobEvent, executors: int, profile_id: str, hosts: HostSetText
 ) -> None:
     """Report a placement that does not fit the profiles that it applies to: all that are not overridden."""
     placement = event.allocation.executor_placement
@@ -79,7 +79,7 @@ def check_placement(
                 _check_mapping(state, placement.mapping, path, executors, part_id, part, hosts)
 
 
-def check_overrides(state: State, event: model.ExecuteJobEvent, profile_id: str) -> None:
+def check_overrides(state: ConversationState, event: model.ExecuteJobEvent, profile_id: str) -> None:
     """Report overrides that do not fit the profile that they name."""
     parts, first = dict(leaves(state, profile_id)), _first(state, profile_id)
     everything_known = all(part is not None for part in parts.values())
@@ -98,7 +98,7 @@ def check_overrides(state: State, event: model.ExecuteJobEvent, profile_id: str)
 
 
 @contextmanager
-def _as_part(state: State, first: str, part_id: str) -> Iterator[None]:
+def _as_part(state: ConversationState, first: str, part_id: str) -> Iterator[None]:
     """Report what is found as a doubt, unless it is about the part that the job begins with."""
     state.instead = "job.later-part" if part_id != first else ""
     try:
@@ -107,13 +107,17 @@ def _as_part(state: State, first: str, part_id: str) -> Iterator[None]:
         state.instead = ""
 
 
-def _first(state: State, profile_id: str) -> str:
+def _first(state: ConversationState, profile_id: str) -> str:
     """The atomic profile that a job with this profile begins with."""
     return next((name for name, _, _ in in_order(state, profile_id)), profile_id)
 
 
 def _check_override(
-    state: State, override: model.ProfileAllocationPlacement, path: str, executors: int, profile: model.Profile | None
+    state: ConversationState,
+    override: model.ProfileAllocationPlacement,
+    path: str,
+    executors: int,
+    profile: model.Profile | None,
 ) -> None:
     hosts_text = override.host_allocation
     hosts = read_hosts(hosts_text)
@@ -127,13 +131,13 @@ def _check_override(
         _check_mapping(state, placement.mapping, path, executors, override.profile_id, profile, hosts)
 
 
-def _check_strategy(state: State, placement: model.ExecutorPlacement, path: str) -> None:
+def _check_strategy(state: ConversationState, placement: model.ExecutorPlacement, path: str) -> None:
     if not isinstance(placement, model.CustomExecutorToHostMapping) and placement not in _STRATEGIES:
         state.report("job.placement-strategy", path, f"{int(placement)} is not a predefined placement strategy")
 
 
 def _check_mapping(
-    state: State,
+    state: ConversationState,
     mapping: tuple[int, ...],
     path: str,
     executors: int,
@@ -162,27 +166,27 @@ _COMPLETED_KILLED: Final = model.FinalJobState.COMPLETED_KILLED
 _SPREAD: Final = model.PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 
 
-def check_id(state: State, job_id: str, path: str) -> None:
+def check_id(state: ConversationState, job_id: str, path: str) -> None:
     """Report an id that does not have exactly one exclamation mark."""
     if job_id.count("!") != 1 and state.jobs.get(job_id) is None:
         state.report("job.id-format", path, f"{shown(job_id)} is not of the form 'workload!job'")
 
 
-def _known(state: State, job_id: str, path: str) -> JobRecord | None:
+def _known(state: ConversationState, job_id: str, path: str) -> JobRecord | None:
     record = state.jobs.get(job_id)
     if record is None:
         state.report("job.unknown", path, f"there is no job {shown(job_id)}: it was not submitted, or not yet")
     return record
 
 
-def _refuse(state: State, rule: str, path: str, job_id: str, what: str) -> None:
+def _refuse(state: ConversationState, rule: str, path: str, job_id: str, what: str) -> None:
     state.report(rule, path, f"job {shown(job_id)} {what}")
 
 
 # Requests of the decision component
 
 
-def read_execute(state: State, event: model.ExecuteJobEvent) -> None:
+def read_execute(state: ConversationState, event: model.ExecuteJobEvent) -> None:
     """ExecuteJobEvent: ids and host sets that Batsim can read."""
     if event.job_id not in state.jobs.live:
         check_id(state, event.job_id, "job_id")
@@ -193,7 +197,7 @@ def read_execute(state: State, event: model.ExecuteJobEvent) -> None:
         state.readable_hosts(override.host_allocation, f"profile_allocation_override[{index}].host_allocation")
 
 
-def execute(state: State, event: model.ExecuteJobEvent) -> None:
+def execute(state: ConversationState, event: model.ExecuteJobEvent) -> None:
     """ExecuteJobEvent: a job that waits, on hosts that exist and are on, placed so that it fits."""
     job_id, allocation = event.job_id, event.allocation
     record = _known(state, job_id, "job_id")
@@ -235,7 +239,7 @@ def execute(state: State, event: model.ExecuteJobEvent) -> None:
     state.held.occupy(job_id, hosts, is_part)
 
 
-def _check_hosts(state: State, event: model.ExecuteJobEvent, hosts: HostSetText, is_part: bool) -> None:
+def _check_hosts(state: ConversationState, event: model.ExecuteJobEvent, hosts: HostSetText, is_part: bool) -> None:
     path = "allocation.host_allocation"
     if hosts.mask & state.asleep:
         for host in members(hosts.mask & state.asleep):
@@ -251,12 +255,12 @@ def _check_hosts(state: State, event: model.ExecuteJobEvent, hosts: HostSetText,
         state.report("job.over-allocation", path, text)
 
 
-def read_reject(state: State, event: model.RejectJobEvent) -> None:
+def read_reject(state: ConversationState, event: model.RejectJobEvent) -> None:
     """RejectJobEvent: an id that Batsim can read."""
     check_id(state, event.job_id, "job_id")
 
 
-def reject(state: State, event: model.RejectJobEvent) -> None:
+def reject(state: ConversationState, event: model.RejectJobEvent) -> None:
     """RejectJobEvent: a job that waits."""
     record = _known(state, event.job_id, "job_id")
     if record is None:
@@ -274,13 +278,13 @@ def reject(state: State, event: model.RejectJobEvent) -> None:
         state.ended.append(event.job_id)
 
 
-def read_kill(state: State, event: model.KillJobsEvent) -> None:
+def read_kill(state: ConversationState, event: model.KillJobsEvent) -> None:
     """KillJobsEvent: ids that Batsim can read."""
     for index, job_id in enumerate(event.job_ids):
         check_id(state, job_id, f"job_ids[{index}]")
 
 
-def kill(state: State, event: model.KillJobsEvent) -> None:
+def kill(state: ConversationState, event: model.KillJobsEvent) -> None:
     """KillJobsEvent: jobs that run, at least one of them not yet being killed."""
     if not event.job_ids:
         state.report("job.kill-nothing", "job_ids", "no job is named")
@@ -308,7 +312,7 @@ def kill(state: State, event: model.KillJobsEvent) -> None:
         record.state = record.state.steps[model.KillJobsEvent]
 
 
-def force_stop(state: State, event: model.ForceSimulationStopEvent) -> None:
+def force_stop(state: ConversationState, event: model.ForceSimulationStopEvent) -> None:
     """ForceSimulationStopEvent: no parallel task is running, as far as it is known."""
     surely, perhaps = [], []
     known: dict[str, tuple[bool, bool]] = {}
@@ -332,14 +336,14 @@ def force_stop(state: State, event: model.ForceSimulationStopEvent) -> None:
             state.report(rule, "", text)
 
 
-def _tasks(state: State, profile_id: str) -> tuple[bool, bool]:
+def _tasks(state: ConversationState, profile_id: str) -> tuple[bool, bool]:
     """Whether all atomic profiles of a profile are parallel tasks, and whether any of them may be one."""
     parts = [profile for _, profile in leaves(state, profile_id)]
     tasks = [isinstance(profile, PARALLEL_TASKS) for profile in parts]
     return bool(tasks) and all(tasks), any(tasks) or None in parts
 
 
-def killable(state: State) -> list[str]:
+def killable(state: ConversationState) -> list[str]:
     """The running jobs that can be killed now, in the order of their execution."""
     killed = (job_id for job_id in state.held.running if not state.jobs[job_id].kill_due)
     if "job.kill-usage-trace" not in state.severities:
@@ -347,13 +351,13 @@ def killable(state: State) -> list[str]:
     return [job_id for job_id in killed if not any(_usage(state, state.jobs[job_id]))]
 
 
-def _replays_usage(state: State, record: JobRecord) -> bool:
+def _replays_usage(state: ConversationState, record: JobRecord) -> bool:
     """Whether the job only replays usage traces, so that it certainly does so when it is killed."""
     parts = _usage(state, record)
     return bool(parts) and all(parts)
 
 
-def _usage(state: State, record: JobRecord) -> list[bool]:
+def _usage(state: ConversationState, record: JobRecord) -> list[bool]:
     """For each atomic profile that the job executes, whether it is known to be a usage trace."""
     return [is_usage_trace(profile) for _, profile in leaves(state, record.profile_id)]
 
@@ -361,7 +365,7 @@ def _usage(state: State, record: JobRecord) -> list[bool]:
 # Messages of Batsim
 
 
-def submitted(state: State, event: model.JobSubmittedEvent) -> None:
+def submitted(state: ConversationState, event: model.JobSubmittedEvent) -> None:
     """JobSubmittedEvent: a new job, or one that was registered and is acknowledged now."""
     job_id, job, profile = event.job_id, event.job, event.profile
     record, profile_id = state.jobs.get(job_id), job.profile_id
@@ -386,7 +390,7 @@ def submitted(state: State, event: model.JobSubmittedEvent) -> None:
             _refuse(state, "job.profile-not-forwarded", "profile", job_id, "comes without its profile")
 
 
-def completed(state: State, event: model.JobCompletedEvent) -> None:
+def completed(state: ConversationState, event: model.JobCompletedEvent) -> None:
     """JobCompletedEvent: a job that ran has ended, and is forgotten."""
     job_id, final = event.job_id, event.state
     record = state.jobs.get(job_id)
@@ -404,7 +408,7 @@ def completed(state: State, event: model.JobCompletedEvent) -> None:
     forget(state, record)
 
 
-def forget(state: State, record: JobRecord) -> None:
+def forget(state: ConversationState, record: JobRecord) -> None:
     """Forget a job, as Batsim does; with the first job of a profile also the profile, without profile_reuse."""
     record.job = None
     record.allocation = None
@@ -415,7 +419,7 @@ def forget(state: State, record: JobRecord) -> None:
             state.gone_profiles.update(contained(state, profile_id))
 
 
-def forget_ended(state: State) -> None:
+def forget_ended(state: ConversationState) -> None:
     """Forget the jobs that the last reply rejected, as Batsim does. Little is kept of them and of those that ran."""
     for record in state.rejected:
         forget(state, record)
@@ -425,7 +429,7 @@ def forget_ended(state: State) -> None:
     state.ended.clear()
 
 
-def killed(state: State, event: model.JobsKilledEvent) -> None:
+def killed(state: ConversationState, event: model.JobsKilledEvent) -> None:
     """JobsKilledEvent: the requested kill is done, and these jobs have ended."""
     for index, job_id in enumerate(event.job_ids):
         step()
@@ -472,7 +476,7 @@ def _progresses(progress: model.KillProgress) -> Iterator[float]:
 # Times: the now of a message, and the timestamps of its events.
 
 
-def order(state: State, timestamp: float) -> None:
+def order(state: ConversationState, timestamp: float) -> None:
     """Report the timestamp of an event of a reply that is not after those before it."""
     path, first = f"events[{state.index}].timestamp", state.first_timestamp
     if timestamp != timestamp or first is None:
@@ -485,7 +489,7 @@ def order(state: State, timestamp: float) -> None:
         state.report_at("time.order", path, text)
 
 
-def now(state: State, now: float, infinite: str = "time.infinite") -> None:
+def now(state: ConversationState, now: float, infinite: str = "time.infinite") -> None:
     """Report what is wrong with the now of a message of the decision component.
 
     Args:
@@ -501,7 +505,7 @@ def now(state: State, now: float, infinite: str = "time.infinite") -> None:
         state.report_at("time.past", "now", f"now is {now}, and the simulated time is {state.now}")
 
 
-def timestamps(state: State, message: model.Message) -> None:
+def timestamps(state: ConversationState, message: model.Message) -> None:
     """Report the events of a message that are after its now."""
     for index, event in enumerate(message.events):
         step()
@@ -510,7 +514,7 @@ def timestamps(state: State, message: model.Message) -> None:
             after_now(state, event, message)
 
 
-def after_now(state: State, event: model.Event, message: model.Message) -> None:
+def after_now(state: ConversationState, event: model.Event, message: model.Message) -> None:
     """Report an event that is after the now of its message."""
     text = f"timestamp {event.timestamp} of {type(event).__name__} is after now, {message.now}"
     state.report_at("time.after-now", f"events[{state.index}].timestamp", text)

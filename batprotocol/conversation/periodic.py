@@ -14,7 +14,7 @@ from typing import Final
 
 from batprotocol import model
 from batprotocol.conversation.hostsets import read_hosts
-from batprotocol.conversation.state import CallRecord, ProbeRecord, State
+from batprotocol.conversation.state import CallRecord, ConversationState, ProbeRecord
 from batprotocol.errors import shown
 
 __all__ = [
@@ -45,7 +45,7 @@ def _due(shot: model.OneShot) -> float:
     return shot.time / _PER_SECOND.get(shot.time_unit, 1.0)
 
 
-def _check_periodic(state: State, trigger: model.Periodic, path: str) -> None:
+def _check_periodic(state: ConversationState, trigger: model.Periodic, path: str) -> None:
     """Report a periodic trigger that Batsim does not accept, alone or together with the running ones."""
     period = _milliseconds(trigger)
     if trigger.time_unit not in _IN_MILLISECONDS:
@@ -64,7 +64,7 @@ def _check_periodic(state: State, trigger: model.Periodic, path: str) -> None:
         state.report("trigger.no-periods", f"{path}.mode.nb_periods", "the trigger never fires")
 
 
-def _start(state: State, what: str, trigger: model.TemporalTrigger) -> None:
+def _start(state: ConversationState, what: str, trigger: model.TemporalTrigger) -> None:
     """Start a call or a probe."""
     state.pending += 1
     if isinstance(trigger, model.Periodic):
@@ -75,7 +75,7 @@ def _start(state: State, what: str, trigger: model.TemporalTrigger) -> None:
             state.endless_news ^= {what}
 
 
-def _end(state: State, what: str, trigger: model.TemporalTrigger) -> None:
+def _end(state: ConversationState, what: str, trigger: model.TemporalTrigger) -> None:
     """End a call or a probe."""
     state.pending -= 1
     if isinstance(trigger, model.Periodic):
@@ -101,12 +101,12 @@ def _order(call: CallRecord) -> float:
     return _due(call.when) if isinstance(call.when, model.OneShot) else inf
 
 
-def _periodic_call(state: State, name: str) -> CallRecord | None:
+def _periodic_call(state: ConversationState, name: str) -> CallRecord | None:
     calls = state.calls.get(name)
     return calls[-1] if calls and isinstance(calls[-1].when, model.Periodic) else None
 
 
-def call_me_later(state: State, event: model.CallMeLaterEvent) -> None:
+def call_me_later(state: ConversationState, event: model.CallMeLaterEvent) -> None:
     """CallMeLaterEvent: a trigger that Batsim accepts, with an id. A periodic call needs its own id."""
     name, when = event.call_me_later_id, event.when
     if not name:
@@ -126,7 +126,7 @@ def call_me_later(state: State, event: model.CallMeLaterEvent) -> None:
         _start(state, f"call {name}", when)
 
 
-def stop_call(state: State, event: model.StopCallMeLaterEvent) -> None:
+def stop_call(state: ConversationState, event: model.StopCallMeLaterEvent) -> None:
     """StopCallMeLaterEvent: a periodic call that runs."""
     name = event.call_me_later_id
     call = _periodic_call(state, name)
@@ -137,7 +137,7 @@ def stop_call(state: State, event: model.StopCallMeLaterEvent) -> None:
         state.closing_calls.add(name)
 
 
-def requested_call(state: State, event: model.RequestedCallEvent) -> None:
+def requested_call(state: ConversationState, event: model.RequestedCallEvent) -> None:
     """RequestedCallEvent: a requested call, not too early."""
     name = event.call_me_later_id
     calls = state.calls.get(name)
@@ -166,7 +166,7 @@ def requested_call(state: State, event: model.RequestedCallEvent) -> None:
         _end_call(state, name, call)
 
 
-def _end_call(state: State, name: str, call: CallRecord) -> None:
+def _end_call(state: ConversationState, name: str, call: CallRecord) -> None:
     _end(state, f"call {name}", call.when)
     calls = state.calls[name]
     calls.pop(0 if call is calls[0] else -1)
@@ -174,7 +174,7 @@ def _end_call(state: State, name: str, call: CallRecord) -> None:
         del state.calls[name]
 
 
-def phrases(state: State) -> Iterator[str]:
+def phrases(state: ConversationState) -> Iterator[str]:
     """The pending calls and probes."""
     for name in state.calls:
         yield f"call {shown(name)}"
@@ -185,13 +185,13 @@ def phrases(state: State) -> Iterator[str]:
 # Probes
 
 
-def read_create_probe(state: State, event: model.CreateProbeEvent) -> None:
+def read_create_probe(state: ConversationState, event: model.CreateProbeEvent) -> None:
     """CreateProbeEvent: a host set that Batsim can read."""
     if isinstance(event.resources, model.HostResources):
         state.readable_hosts(event.resources.host_ids, "resources.host_ids")
 
 
-def create_probe(state: State, event: model.CreateProbeEvent) -> None:
+def create_probe(state: ConversationState, event: model.CreateProbeEvent) -> None:
     """CreateProbeEvent: a probe that Batsim implements, on hosts that exist, with its own id."""
     if not event.probe_id:
         state.report("probe.no-id", "probe_id", "the id is empty")
@@ -276,7 +276,7 @@ def _ignored(event: model.CreateProbeEvent) -> list[tuple[str, str]]:
     return [(path, text) for applies, path, text in parts if applies]
 
 
-def stop_probe(state: State, event: model.StopProbeEvent) -> None:
+def stop_probe(state: ConversationState, event: model.StopProbeEvent) -> None:
     """StopProbeEvent: a probe that runs."""
     if event.probe_id not in state.probes:
         state.report("probe.stop-unknown", "probe_id", f"no probe {shown(event.probe_id)} is running")
@@ -285,7 +285,7 @@ def stop_probe(state: State, event: model.StopProbeEvent) -> None:
         state.closing_probes.add(event.probe_id)
 
 
-def probe_data(state: State, event: model.ProbeDataEmittedEvent) -> None:
+def probe_data(state: ConversationState, event: model.ProbeDataEmittedEvent) -> None:
     """ProbeDataEmittedEvent: data of a running probe, in the requested shape."""
     probe = state.probes.get(event.probe_id)
     if probe is None:
@@ -310,11 +310,11 @@ def probe_data(state: State, event: model.ProbeDataEmittedEvent) -> None:
         _end_probe(state, event.probe_id)
 
 
-def _resources(state: State, asked: model.CreateProbeEvent) -> int:
+def _resources(state: ConversationState, asked: model.CreateProbeEvent) -> int:
     if isinstance(asked.resources, model.LinkResources):
         return len(asked.resources.link_ids)
     return read_hosts(asked.resources.host_ids).size
 
 
-def _end_probe(state: State, name: str) -> None:
+def _end_probe(state: ConversationState, name: str) -> None:
     _end(state, f"probe {name}", state.probes.pop(name).event.measurement_triggering_policy)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from batprotocol import model
 from batprotocol._util.counting import step
 from batprotocol.conversation.hostsets import members, read_hosts
-from batprotocol.conversation.state import State
+from batprotocol.conversation.state import ConversationState
 from batprotocol.errors import shown
 
 __all__ = [
@@ -54,7 +54,7 @@ def executors_of(profile: model.ParallelTaskProfile) -> int:
     return (0 if flops is None else len(flops)) or (0 if bytes_sent is None else isqrt(len(bytes_sent)))
 
 
-def leaves(state: State, profile_id: str) -> Iterator[tuple[str, model.Profile | None]]:
+def leaves(state: ConversationState, profile_id: str) -> Iterator[tuple[str, model.Profile | None]]:
     """The atomic profiles that are executed, each once, with their names. None stands for an unknown profile."""
     todo, seen = [profile_id], {profile_id}
     while todo:
@@ -68,7 +68,7 @@ def leaves(state: State, profile_id: str) -> Iterator[tuple[str, model.Profile |
         seen.update(profile.profile_ids)
 
 
-def in_order(state: State, profile_id: str) -> Iterator[tuple[str, model.Profile | None, float]]:
+def in_order(state: ConversationState, profile_id: str) -> Iterator[tuple[str, model.Profile | None, float]]:
     """The atomic profiles that are executed, each at its first execution, in the order of execution.
 
     Each has the sum of the delays before it, in simulated seconds. Profiles that are never executed are left out: parts
@@ -103,7 +103,7 @@ def in_order(state: State, profile_id: str) -> Iterator[tuple[str, model.Profile
             elapsed += profile.delay
 
 
-def contained(state: State, profile_id: str) -> set[str]:
+def contained(state: ConversationState, profile_id: str) -> set[str]:
     """The profiles that a sequence holds, and those that they hold."""
     found: set[str] = set()
     todo = [profile_id]
@@ -116,7 +116,7 @@ def contained(state: State, profile_id: str) -> set[str]:
     return found
 
 
-def elsewhere(state: State, profile_id: str) -> str | None:
+def elsewhere(state: ConversationState, profile_id: str) -> str | None:
     """A direct or indirect part of a sequence that belongs to another workload than the sequence."""
     if not isinstance(state.profiles.get(profile_id), model.SequentialCompositionProfile):
         return None
@@ -130,7 +130,7 @@ def elsewhere(state: State, profile_id: str) -> str | None:
 _FILL: Final = model.PredefinedExecutorPlacementStrategy.FillOneHostCoresFirst
 
 
-def check_tasks(state: State, event: model.ExecuteJobEvent, profile_id: str, job: model.Job) -> None:
+def check_tasks(state: ConversationState, event: model.ExecuteJobEvent, profile_id: str, job: model.Job) -> None:
     """Report the profiles of the job that cannot be simulated, among those that it executes."""
     profile, walltime = state.profiles.get(profile_id), job.walltime
     endless = walltime is not None and not walltime < inf
@@ -153,7 +153,13 @@ def check_tasks(state: State, event: model.ExecuteJobEvent, profile_id: str, job
 
 
 def _check(
-    state: State, event: model.ExecuteJobEvent, request: int, limit: float, name: str, profile: Any, endless: bool
+    state: ConversationState,
+    event: model.ExecuteJobEvent,
+    request: int,
+    limit: float,
+    name: str,
+    profile: Any,
+    endless: bool,
 ) -> None:
     """Check one profile that the job executes. `request` is the job's number of hosts; the walltime can be infinite.
 
@@ -168,7 +174,9 @@ def _check(
         _report(state, event, "job.infinite", name, "is an infinite delay, and no walltime ends it")
 
 
-def _report(state: State, event: model.ExecuteJobEvent, rule: str, name: str, what: str, path: str = "job_id") -> None:
+def _report(
+    state: ConversationState, event: model.ExecuteJobEvent, rule: str, name: str, what: str, path: str = "job_id"
+) -> None:
     state.report(rule, path, f"profile {shown(name)} of job {shown(event.job_id)} {what}")
 
 
@@ -186,7 +194,7 @@ def _executors(event: model.ExecuteJobEvent, request: int, name: str) -> int:
     return len(placement.mapping) if isinstance(placement, model.CustomExecutorToHostMapping) else request
 
 
-def _check_finite(state: State, event: model.ExecuteJobEvent, name: str, *amounts: float) -> None:
+def _check_finite(state: ConversationState, event: model.ExecuteJobEvent, name: str, *amounts: float) -> None:
     if inf in amounts:
         _report(state, event, "job.infinite", name, "has an infinite amount of work")
 
@@ -195,7 +203,7 @@ def _check_finite(state: State, event: model.ExecuteJobEvent, name: str, *amount
 
 
 def _check_vectors(
-    state: State, event: model.ExecuteJobEvent, request: int, name: str, profile: model.ParallelTaskProfile
+    state: ConversationState, event: model.ExecuteJobEvent, request: int, name: str, profile: model.ParallelTaskProfile
 ) -> None:
     size = executors_of(profile)
     if size != request:
@@ -208,7 +216,11 @@ def _check_vectors(
 
 
 def _check_homogeneous(
-    state: State, event: model.ExecuteJobEvent, request: int, name: str, profile: model.ParallelTaskHomogeneousProfile
+    state: ConversationState,
+    event: model.ExecuteJobEvent,
+    request: int,
+    name: str,
+    profile: model.ParallelTaskHomogeneousProfile,
 ) -> None:
     executors = _executors(event, request, name)
     if not executors:
@@ -222,7 +234,7 @@ def _check_homogeneous(
 
 
 def _check_storage_task(
-    state: State,
+    state: ConversationState,
     event: model.ExecuteJobEvent,
     request: int,
     name: str,
@@ -235,7 +247,7 @@ def _check_storage_task(
 
 
 def _check_staging(
-    state: State,
+    state: ConversationState,
     event: model.ExecuteJobEvent,
     request: int,
     name: str,
@@ -247,7 +259,7 @@ def _check_staging(
 
 
 def _check_trace(
-    state: State, event: model.ExecuteJobEvent, request: int, name: str, profile: model.TraceReplayProfile
+    state: ConversationState, event: model.ExecuteJobEvent, request: int, name: str, profile: model.TraceReplayProfile
 ) -> None:
     """A usage trace needs a separate host for each of its executors, whose number is the job's request."""
     if not is_usage_trace(profile):
@@ -266,7 +278,7 @@ def _check_trace(
         _report(state, event, "job.trace-hosts", name, text, "allocation")
 
 
-def _check_storage(state: State, event: model.ExecuteJobEvent, name: str) -> None:
+def _check_storage(state: ConversationState, event: model.ExecuteJobEvent, name: str) -> None:
     """Report a storage that is neither placed nor a host, or is not a storage host."""
     if not state.hosts:
         return
@@ -283,7 +295,7 @@ def _check_storage(state: State, event: model.ExecuteJobEvent, name: str) -> Non
         state.report("job.storage-computes", "storage_placement", text)
 
 
-_CHECKS: Final[Mapping[type[Any], Callable[[State, model.ExecuteJobEvent, int, str, Any], None]]] = {
+_CHECKS: Final[Mapping[type[Any], Callable[[ConversationState, model.ExecuteJobEvent, int, str, Any], None]]] = {
     model.ParallelTaskProfile: _check_vectors,
     model.ParallelTaskHomogeneousProfile: _check_homogeneous,
     model.ParallelTaskOnStorageHomogeneousProfile: _check_storage_task,

@@ -16,7 +16,7 @@ from batprotocol.conversation.automaton import JobState, Registration
 from batprotocol.conversation.jobs import check_id
 from batprotocol.conversation.known_jobs import JobRecord
 from batprotocol.conversation.profiles import COMPOSITIONS, elsewhere, executors_of
-from batprotocol.conversation.state import State
+from batprotocol.conversation.state import ConversationState
 from batprotocol.errors import shown
 
 __all__ = [
@@ -38,14 +38,14 @@ _AMOUNTS: Final[Mapping[type[Any], tuple[str, ...]]] = {
 """The fields of profiles that define an amount of work."""
 
 
-def _check_open(state: State, what: str) -> None:
+def _check_open(state: ConversationState, what: str) -> None:
     if state.registration is Registration.NOT_REQUESTED:
         state.report("register.not-requested", "", f"{what}, but dynamic_registration was not requested")
     elif state.registration is Registration.FINISHED:
         state.report("register.after-finish", "", f"{what} after registration was finished")
 
 
-def finish_registration(state: State, event: model.FinishRegistrationEvent) -> None:
+def finish_registration(state: ConversationState, event: model.FinishRegistrationEvent) -> None:
     """FinishRegistrationEvent: a second one is harmless."""
     after = state.registration.steps.get(model.FinishRegistrationEvent)
     if after is None:
@@ -57,7 +57,7 @@ def finish_registration(state: State, event: model.FinishRegistrationEvent) -> N
 # Profiles
 
 
-def read_register_profile(state: State, event: model.RegisterProfileEvent) -> None:
+def read_register_profile(state: ConversationState, event: model.RegisterProfileEvent) -> None:
     """RegisterProfileEvent: the contents of the profile itself."""
     profile = event.profile.profile
     check = _CHECKS.get(type(profile))
@@ -65,12 +65,12 @@ def read_register_profile(state: State, event: model.RegisterProfileEvent) -> No
         check(state, profile)
 
 
-def _check_delay(state: State, profile: model.DelayProfile) -> None:
+def _check_delay(state: ConversationState, profile: model.DelayProfile) -> None:
     if not profile.delay > 0:
         state.report("profile.delay", "profile.profile.delay", f"the delay is {profile.delay}")
 
 
-def _check_vectors(state: State, profile: model.ParallelTaskProfile) -> None:
+def _check_vectors(state: ConversationState, profile: model.ParallelTaskProfile) -> None:
     for name in _AMOUNTS[model.ParallelTaskProfile]:
         for index, amount in enumerate(getattr(profile, name) or ()):
             if not amount >= 0:
@@ -88,18 +88,18 @@ def _check_vectors(state: State, profile: model.ParallelTaskProfile) -> None:
         state.report("profile.matrix-size", "profile.profile.communication_matrix", text)
 
 
-def _check_amounts(state: State, profile: Any) -> None:
+def _check_amounts(state: ConversationState, profile: Any) -> None:
     for name in _AMOUNTS[type(profile)]:
         amount = getattr(profile, name)
         if not amount >= 0:
             state.report("profile.amount", f"profile.profile.{name}", f"the amount is {amount}")
 
 
-def _check_implemented(state: State, profile: Any) -> None:
+def _check_implemented(state: ConversationState, profile: Any) -> None:
     state.report("profile.not-implemented", "profile.profile", f"{type(profile).__name__} is not implemented")
 
 
-_CHECKS: Final[dict[type[Any], Callable[[State, Any], None]]] = {
+_CHECKS: Final[dict[type[Any], Callable[[ConversationState, Any], None]]] = {
     model.DelayProfile: _check_delay,
     model.ParallelTaskProfile: _check_vectors,
     model.ParallelTaskHomogeneousProfile: _check_amounts,
@@ -110,7 +110,7 @@ _CHECKS: Final[dict[type[Any], Callable[[State, Any], None]]] = {
 }
 
 
-def register_profile(state: State, event: model.RegisterProfileEvent) -> None:
+def register_profile(state: ConversationState, event: model.RegisterProfileEvent) -> None:
     """RegisterProfileEvent: a new name, and sub-profiles that exist."""
     profile_id, profile = event.profile.id, event.profile.profile
     _check_open(state, f"profile {shown(profile_id)} is registered")
@@ -145,7 +145,7 @@ def _infinite(profile: Any) -> str:
     return ""
 
 
-def _is_missing(state: State, profile_id: str) -> bool:
+def _is_missing(state: ConversationState, profile_id: str) -> bool:
     """Whether a profile certainly does not exist. Static workloads can have profiles that were never sent."""
     if profile_id in state.profiles:
         return False
@@ -156,12 +156,12 @@ def _is_missing(state: State, profile_id: str) -> bool:
 # Jobs
 
 
-def read_register_job(state: State, event: model.RegisterJobEvent) -> None:
+def read_register_job(state: ConversationState, event: model.RegisterJobEvent) -> None:
     """RegisterJobEvent: an id that Batsim can read."""
     check_id(state, event.job_id, "job_id")
 
 
-def register_job(state: State, event: model.RegisterJobEvent) -> None:
+def register_job(state: ConversationState, event: model.RegisterJobEvent) -> None:
     """RegisterJobEvent: a new job, whose profile exists and fits. It can be executed at once."""
     _check_open(state, f"job {shown(event.job_id)} is registered")
     job, workload = event.job, event.job_id.partition("!")[0]
@@ -184,7 +184,7 @@ def register_job(state: State, event: model.RegisterJobEvent) -> None:
     state.undecided += 1
 
 
-def _check_profile(state: State, event: model.RegisterJobEvent, profile_id: str) -> None:
+def _check_profile(state: ConversationState, event: model.RegisterJobEvent, profile_id: str) -> None:
     if _is_missing(state, profile_id):
         text = f"job {shown(event.job_id)} has profile {shown(profile_id)}, which does not exist"
         state.report("register.unknown-profile", "job.profile_id", text)

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 from batprotocol._util import rules
-from batprotocol._util.rules import Catalogue, Row, Rule, Severity
+from batprotocol._util.rules import Catalogue, Rule, RuleRow, Severity
 
 __all__ = ["CATALOGUE", "DEFAULT_RULE_SET", "RULES", "RULE_SETS", "Violation"]
 
 _Word: TypeAlias = Severity | Literal["off"]
 
 
-def _rule(id: str, protocol: _Word, batsim: _Word, title: str, explanation: str) -> Row:
-    return Row(id, (protocol, batsim), title, explanation)
+def _rule(id: str, protocol: _Word, batsim: _Word, title: str, explanation: str) -> RuleRow:
+    return RuleRow(id, (protocol, batsim), title, explanation)
 
 
 # The table: id, severity in "protocol", severity in "batsim-5.0.0-rc2", title, explanation. "off" is not a violation.
@@ -400,11 +400,11 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Severity]]] = CATALOGUE.rule_sets
 """The severity of each rule, by rule set. A rule that is not in it is off."""
 
 
-class Violation(rules.Violation, frozen=True):
+class Violation(rules.BrokenRule, frozen=True):
     """A broken rule of the conversation, and the place.
 
-    `batprotocol._util.rules.Violation` explains its attributes: `message` (the number; 0 for the initialization data, 1
-    for the hello), `path`, `rule`, `severity` and `text`.
+    `batprotocol._util.rules.BrokenRule` explains its attributes: `message` (the number; 0 for the initialization
+    data, 1 for the hello), `path`, `rule`, `severity` and `text`.
 
     >>> print(Violation(3, "events[0].event.job_id", "job.unknown", "error", "there is no job 'w0!1'"))
     message 3, events[0].event.job_id: error: there is no job 'w0!1' [job.unknown]

@@ -15,7 +15,7 @@ from batprotocol.conversation.automaton import Expected, JobState, Phase, Regist
 from batprotocol.conversation.hosts import host_records, note_power
 from batprotocol.conversation.hostsets import mask_of
 from batprotocol.conversation.periodic import phrases
-from batprotocol.conversation.state import State
+from batprotocol.conversation.state import ConversationState
 from batprotocol.errors import DecodeError, shown
 from batprotocol.wire import FORMATS, frames
 
@@ -38,7 +38,7 @@ _ENERGY: Final = ("--energy", "host_energy")
 """The options on Batsim's command line with which it simulates energy: its own option, or SimGrid's plugin."""
 
 
-def hello(state: State, event: model.EDCHelloEvent) -> None:
+def hello(state: ConversationState, event: model.EDCHelloEvent) -> None:
     """EDCHelloEvent: texts that Batsim can use, and features that work together."""
     names = ("decision_component_name", "decision_component_version", "decision_component_commit")
     for name in names:
@@ -57,7 +57,7 @@ def hello(state: State, event: model.EDCHelloEvent) -> None:
     state.registration = Registration.OPEN if features.dynamic_registration else Registration.NOT_REQUESTED
 
 
-def begins(state: State, event: model.SimulationBeginsEvent) -> None:
+def begins(state: ConversationState, event: model.SimulationBeginsEvent) -> None:
     """SimulationBeginsEvent: the platform and the inputs."""
     if event.batprotocol_version != PROTOCOL_VERSION:
         text = f"this is {shown(event.batprotocol_version)}, and the rules are those of {PROTOCOL_VERSION}"
@@ -89,27 +89,27 @@ def begins(state: State, event: model.SimulationBeginsEvent) -> None:
         state.report("job.profile-not-forwarded", "profiles", "the profiles of the workloads were requested")
 
 
-def all_static_submitted(state: State, event: model.AllStaticJobsHaveBeenSubmittedEvent) -> None:
+def all_static_submitted(state: ConversationState, event: model.AllStaticJobsHaveBeenSubmittedEvent) -> None:
     """AllStaticJobsHaveBeenSubmittedEvent: comes once."""
     if state.static_submitted and state.static_workloads:
         state.report("static.twice", "", "all static jobs had been submitted already")
     state.static_submitted = True
 
 
-def all_external_injected(state: State, event: model.AllStaticExternalEventsHaveBeenInjectedEvent) -> None:
+def all_external_injected(state: ConversationState, event: model.AllStaticExternalEventsHaveBeenInjectedEvent) -> None:
     """AllStaticExternalEventsHaveBeenInjectedEvent: comes once."""
     if state.external_injected:
         state.report("static.twice", "", "all external events had been injected already")
     state.external_injected = True
 
 
-def external_event(state: State, event: model.ExternalEventOccurredEvent) -> None:
+def external_event(state: ConversationState, event: model.ExternalEventOccurredEvent) -> None:
     """ExternalEventOccurredEvent: does not come after the last one."""
     if state.external_injected:
         state.report("static.external-late", "id", f"external event {shown(event.id)} comes after the last one")
 
 
-def ends(state: State, event: model.SimulationEndsEvent) -> None:
+def ends(state: ConversationState, event: model.SimulationEndsEvent) -> None:
     """SimulationEndsEvent: comes when nothing is pending, unless the end was forced."""
     waiting = _waiting(state)
     if state.phase is not Phase.STOP:
@@ -129,7 +129,7 @@ def ends(state: State, event: model.SimulationEndsEvent) -> None:
         state.report("register.unfinished", "", "no FinishRegistrationEvent was sent")
 
 
-def stuck(state: State) -> None:
+def stuck(state: ConversationState) -> None:
     """Report a reply after which nothing can happen any more, or only the same events forever."""
     if not state.nothing_to_come():
         if (state.calls or state.probes) and not state.undecided and state.only_repeats():
@@ -145,7 +145,7 @@ def stuck(state: State) -> None:
         state.report_at("simulation.stuck-registration", "", text)
 
 
-def _endless(state: State) -> None:
+def _endless(state: ConversationState) -> None:
     """Report, once, calls and probes without end that alone keep the simulation alive."""
     if state.registration is Registration.OPEN or state.endless < state.pending or not state.endless_news:
         return
@@ -155,7 +155,7 @@ def _endless(state: State) -> None:
     state.report_at("simulation.endless", "", text)
 
 
-def _waiting(state: State) -> list[str]:
+def _waiting(state: ConversationState) -> list[str]:
     """The jobs that were neither executed nor rejected."""
     if not state.undecided:
         return []
@@ -185,7 +185,7 @@ _UNVERIFIED_REASONS: Final = ("is not UTF-8",)
 _FLAGS_SIZE: Final = 4
 
 
-def decoded(state: State, said: AnyMessage) -> str | model.Message | frames.Hello:
+def decoded(state: ConversationState, said: AnyMessage) -> str | model.Message | frames.Hello:
     """The value of the next message. The flags of a hello choose the format of all later messages."""
     if not isinstance(said, bytes | bytearray | memoryview):
         return said
@@ -198,7 +198,7 @@ def decoded(state: State, said: AnyMessage) -> str | model.Message | frames.Hell
     return message
 
 
-def unreadable(state: State, error: DecodeError) -> None:
+def unreadable(state: ConversationState, error: DecodeError) -> None:
     """Report that the next message could not be read. The state that depends on it is then unknown."""
     state.blind = state.blind or state.expected is not Expected.INIT
     text = error.reason if error.offset is None else f"{error.reason} (byte {error.offset})"

@@ -21,16 +21,16 @@ from batprotocol.conversation.automaton import Expected, HostPower, Phase, Regis
 from batprotocol.conversation.hostsets import HostCounts, HostSetText, read_hosts
 from batprotocol.conversation.known_jobs import JobRecord, Jobs
 from batprotocol.conversation.rules import Violation
-from batprotocol.conversation.usage import Moment, Usage
+from batprotocol.conversation.usage import HostIntervals, HostUsage
 from batprotocol.errors import shown
 
 __all__ = [
     "CallRecord",
+    "ConversationState",
     "Holding",
     "HostRecord",
     "PowerRecord",
     "ProbeRecord",
-    "State",
 ]
 
 
@@ -54,7 +54,7 @@ class Holding:
         self.running: dict[str, HostSetText] = {}
         self.counts = HostCounts()
         self._ranges: _Ranges | None = None  # made on the first request for names: most jobs share nothing
-        self._moment: weakref.ref[Moment] | None = None
+        self._moment: weakref.ref[HostUsage] | None = None
 
     def occupy(self, job_id: str, hosts: HostSetText, is_part: bool = False) -> None:
         """The job gets these hosts, or a part of each of them."""
@@ -96,9 +96,9 @@ class Holding:
         """The hosts that jobs hold now, for users: intervals [first, last + 1[ with the job's id."""
         moment = None if self._moment is None else self._moment()
         if moment is None:
-            moment = Moment(self.running)
+            moment = HostUsage(self.running)
             self._moment = weakref.ref(moment)
-        return Usage(moment)
+        return HostIntervals(moment)
 
     def _keep(self) -> None:
         moment = None if self._moment is None else self._moment()
@@ -328,7 +328,7 @@ class HostRecord(PowerRecord):
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class State:
+class ConversationState:
     """The state of a conversation.
 
     Sets of hosts are ints whose bit n is host n. The function for an event reports all its violations first. It changes

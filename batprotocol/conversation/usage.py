@@ -12,13 +12,13 @@ from intervaltree import Interval, IntervalTree
 if TYPE_CHECKING:
     from batprotocol.conversation.hostsets import HostSetText
 
-__all__ = ["Moment", "Usage"]
+__all__ = ["HostIntervals", "HostUsage"]
 
 _MADE: Final = ("all_intervals", "boundary_table", "top_node")
 """The attributes of an IntervalTree: each of its operations begins with one of them."""
 
 
-class Moment:
+class HostUsage:
     """The running jobs and their hosts at one moment.
 
     Attributes:
@@ -35,11 +35,11 @@ class Moment:
         self.running = dict(self.running)
 
 
-class Usage(IntervalTree):
+class HostIntervals(IntervalTree):
     """Intervals [first, last + 1[ with the job's id."""
 
-    def __init__(self, moment: Moment) -> None:
-        self._moment: Moment | None = moment
+    def __init__(self, moment: HostUsage) -> None:
+        self._moment: HostUsage | None = moment
 
     def __getattr__(self, name: str) -> Any:
         moment = self.__dict__.get("_moment")

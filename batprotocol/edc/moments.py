@@ -13,7 +13,7 @@ from typing import Any, Final
 from batprotocol.errors import an, shown
 from batprotocol.model import Event, Message
 
-__all__ = ["Moment", "inspection_hint", "moment_of", "note", "note_event", "note_moment"]
+__all__ = ["MomentNote", "inspection_hint", "moment_of", "note", "note_event", "note_moment"]
 
 logger = logging.getLogger("batprotocol.edc")
 
@@ -28,7 +28,7 @@ _KINDS: Final = {
 """The fields that identify the object of an event, each with a word for the kind of object."""
 
 
-class Moment(str):
+class MomentNote(str):
     """A note that names a moment of a simulation.
 
     Attributes:
@@ -68,9 +68,9 @@ def note_moment(error: BaseException, text: str, number: int) -> None:
 
     Python shows notes since 3.11. Before, the moment is also logged.
     """
-    moment = Moment(text)
+    moment = MomentNote(text)
     moment.message = number
-    _keep(error, [*(each for each in _notes_of(error) if not isinstance(each, Moment)), moment])
+    _keep(error, [*(each for each in _notes_of(error) if not isinstance(each, MomentNote)), moment])
     if sys.version_info < (3, 11):
         logger.error("%s: %s", type(error).__name__, moment)
 
@@ -90,12 +90,12 @@ def _keep(error: BaseException, notes: list[str]) -> None:
         vars(error)["__notes__"] = notes
 
 
-def moment_of(error: BaseException | None) -> Moment | None:
+def moment_of(error: BaseException | None) -> MomentNote | None:
     """The moment of a simulation at which an exception was raised; None if nobody noted it."""
-    return next((each for each in _notes_of(error) if isinstance(each, Moment)), None)
+    return next((each for each in _notes_of(error) if isinstance(each, MomentNote)), None)
 
 
-def inspection_hint(moment: Moment, record: str | None, option: str) -> str:
+def inspection_hint(moment: MomentNote, record: str | None, option: str) -> str:
     """A sentence that says how to see the message that the scheduler was answering.
 
     Args:

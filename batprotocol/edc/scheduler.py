@@ -22,7 +22,7 @@ from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.hello import hello_message
 from batprotocol.edc.moments import inspection_hint, moment_of, note_moment
 from batprotocol.edc.reply import Reply
-from batprotocol.edc.session import LAST_EVENTS, Attendant, Session, Turn, Verdicts, logger
+from batprotocol.edc.session import LAST_EVENTS, Attendant, EventChecker, Session, Turn, logger
 from batprotocol.errors import BuilderError, SchedulerError, shown
 
 __all__ = [
@@ -194,7 +194,7 @@ class Scheduler:
 
         The function raises `RuleViolation` where the reply asks for something that Batsim would not survive.
         """
-        attend, verdicts = attend_to(self), Verdicts(conversation, intended_by(self))
+        attend, verdicts = attend_to(self), EventChecker(conversation, intended_by(self))
 
         def answer(message: model.Message) -> model.Message:
             turn = Turn(message, verdicts)

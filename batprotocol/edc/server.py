@@ -1,7 +1,7 @@
 """The loop of a decision component over ZeroMQ: wait for a message, get the answer, send it, and leave in good order.
 
-It moves bytes between a `Channel` and a `Session`, in two shells of the same shape: for `for` and for `async for`. This
-module must not know the decisions, nor who makes them.
+It moves bytes between a `BoundChannel` and a `Session`, in two shells of the same shape: for `for` and for `async for`.
+This module must not know the decisions, nor who makes them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-from batprotocol._util.sockets.channel import TICK, Channel
+from batprotocol._util.sockets import TICK, BoundChannel
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.hello import hello_message
 from batprotocol.edc.moments import moment_of, note_moment
@@ -82,7 +82,7 @@ class Server:
         self._turns: Callable[[], Generator[Turn, None, None] | None] = lambda: None
         self._async_turns: Callable[[], AsyncGenerator[Turn, None] | None] = lambda: None
         self._leaving: asyncio.Lock | None = None
-        self._channel = Channel(endpoint, TICK if timeout is None else timeout)
+        self._channel = BoundChannel(endpoint, TICK if timeout is None else timeout)
         self.endpoint = self._channel.endpoint
 
     @property

@@ -41,9 +41,9 @@ from batprotocol.wire.making import new_message
 __all__ = [
     "LAST_EVENTS",
     "Attendant",
+    "EventChecker",
     "Session",
     "Turn",
-    "Verdicts",
     "logger",
 ]
 
@@ -55,7 +55,7 @@ logger: Final = logging.getLogger("batprotocol.edc")
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class Verdicts:
+class EventChecker:
     """Asks a conversation about events, raises fatal violations of our own side, and logs all others.
 
     The first violation of a rule is logged as a warning, the others at the level for debugging: a rule that is broken
@@ -122,7 +122,7 @@ class Turn:
 
     __slots__ = ("_is_answered", "_reply", "_verdicts", "message")
 
-    def __init__(self, message: Message, verdicts: Verdicts) -> None:
+    def __init__(self, message: Message, verdicts: EventChecker) -> None:
         self.message = message
         self._verdicts = verdicts
         self._reply: Reply | None = None
@@ -212,7 +212,7 @@ class Session:
         self._decode: Callable[[bytes], Message] = (
             partial(json.decode, strict=False) if format == "json" else FORMATS[format].decode
         )
-        self._verdicts = Verdicts(self.conversation, intended)
+        self._verdicts = EventChecker(self.conversation, intended)
         self._hello: Message | None = None
         self._hello_said = False
         self._turn: Turn | None = None

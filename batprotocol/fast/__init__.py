@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from batprotocol._util.deprecation import old_names
 from batprotocol.errors import TaskFailed as TaskFailed
 from batprotocol.fast.topics import ROUTES as ROUTES
-from batprotocol.fast.topics import Channel as Channel
 from batprotocol.fast.topics import Participant as Participant
-from batprotocol.fast.topics import Route as Route
 from batprotocol.fast.topics import Topic as Topic
+from batprotocol.fast.topics import TopicKind as TopicKind
+from batprotocol.fast.topics import TopicRoute as TopicRoute
 from batprotocol.fast.topics import route_of as route_of
 from batprotocol.fast.topics import topic_for as topic_for
 from batprotocol.fast.values import *
@@ -54,13 +54,16 @@ else:
     }
     """The names that need packages which nothing else in the library needs, and their modules."""
 
-    __getattr__ = old_names(__name__, {}, late=_LATE)
+    _OLD = {"Channel": "TopicKind", "Part": "MessagePart", "Result": "Result", "Route": "TopicRoute"}
+    """The old names, and those that replace them."""
+
+    __getattr__ = old_names(__name__, _OLD, late=_LATE)
 
     __all__ = [
         "ROUTES",
-        "Channel",
+        "TopicKind",
         "Participant",
-        "Route",
+        "TopicRoute",
         "TaskFailed",
         "Topic",
         *_LATE,

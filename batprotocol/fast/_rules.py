@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import ClassVar, Final, Generic, Literal, TypeVar
 
-from batprotocol._util.rules import Catalogue, Row, Rule, Severity
-from batprotocol._util.rules import Violation as AnyViolation
+from batprotocol._util.rules import BrokenRule as AnyViolation
+from batprotocol._util.rules import Catalogue, Rule, RuleRow, Severity
 
 RULE_SETS: Final = ("fast-lib", "protocol")
 """Their names."""
@@ -27,107 +27,111 @@ CATALOGUE: Final = Catalogue(
     RULE_SETS,
     (
         # Any message
-        Row("message.topic", _W, "There is no such topic", "No program subscribes to it: see the table of topics."),
-        Row(
+        RuleRow("message.topic", _W, "There is no such topic", "No program subscribes to it: see the table of topics."),
+        RuleRow(
             "message.form",
             _E,
             "The payload is not a message for its topic",
             "A scheduler such as poncos aborts on an answer that it cannot read; agents differ.",
         ),
-        Row(
+        RuleRow(
             "message.dialect",
             ("error", "off"),
             "The message is spelled as in the specification, and fast-lib refuses it",
             "Write the words of fast-lib: hostname for source, result for response, a mapping of categories.",
         ),
-        Row(
+        RuleRow(
             "message.retained",
             _W,
             "The broker has kept the message from before",
             "Do not use the retain flag: each framework that connects does a retained task again.",
         ),
         # Tasks
-        Row(
+        RuleRow(
             "task.form",
             _W,
             "The payload is not a task",
             "The framework continues, and answers with the result 'unknown', which has no id.",
         ),
-        Row("task.empty", _W, "A task for no machine", "The framework answers 'unknown'. Name at least one machine."),
-        Row(
+        RuleRow(
+            "task.empty", _W, "A task for no machine", "The framework answers 'unknown'. Name at least one machine."
+        ),
+        RuleRow(
             "task.id-twice",
             _W,
             "Two tasks at a time have the same id",
             "Results of different tasks overtake each other, and only the id shows the task of a result.",
         ),
-        Row(
+        RuleRow(
             "task.unanswered",
             _D,
             "A task has no result in time",
             "The framework does not run, lost its subscriptions when the broker restarted, or has lost the result.",
         ),
-        Row(
+        RuleRow(
             "task.open",
             _W,
             "A task has no result when the recording ends",
             "Each task has one result. This one may still have come in time.",
         ),
         # Results
-        Row("result.unasked", _W, "A result without a known task", "Each result is for one task."),
-        Row("result.twice", _E, "A second result for a task", "Each task has one result."),
-        Row("result.id", _E, "A result without the id of its task", "A result has the id of its task, or none."),
-        Row("result.title", _E, "A result of another kind of task", "'start vm' becomes 'vm started', and so on."),
-        Row(
+        RuleRow("result.unasked", _W, "A result without a known task", "Each result is for one task."),
+        RuleRow("result.twice", _E, "A second result for a task", "Each task has one result."),
+        RuleRow("result.id", _E, "A result without the id of its task", "A result has the id of its task, or none."),
+        RuleRow("result.title", _E, "A result of another kind of task", "'start vm' becomes 'vm started', and so on."),
+        RuleRow(
             "result.entries",
             _E,
             "A result for other machines than the task's",
             "A result has one entry for each of the task, of the same name; a regular expression is its own name.",
         ),
-        Row("result.order", _W, "The entries are not in the order of the task", "The framework keeps the order."),
-        Row("result.status", _W, "An unknown status", "A status is 'success' or 'error'."),
+        RuleRow("result.order", _W, "The entries are not in the order of the task", "The framework keeps the order."),
+        RuleRow("result.status", _W, "An unknown status", "A status is 'success' or 'error'."),
         # Machines
-        Row(
+        RuleRow(
             "vm.not-started",
             _W,
             "The machine does not run",
             "Start it, and wait for its result, before it is suspended, resumed, repinned or migrated.",
         ),
-        Row("vm.not-suspended", _W, "The machine is not suspended", "Only a suspended machine can be resumed."),
-        Row("vm.suspended", _W, "The machine is suspended already", "Resume it first."),
+        RuleRow("vm.not-suspended", _W, "The machine is not suspended", "Only a suspended machine can be resumed."),
+        RuleRow("vm.suspended", _W, "The machine is suspended already", "Resume it first."),
         # Agents
-        Row(
+        RuleRow(
             "agent.no-init-agent",
             _W,
             "An agent has started, and no scheduler configures it",
             "The scheduler answers 'init' with 'init agent'.",
         ),
-        Row(
+        RuleRow(
             "agent.order",
             _W,
             "An agent is used before it was configured",
             "After 'init' comes 'init agent', then the configuration, reports and 'stop monitoring'.",
         ),
-        Row("mmbwmon.unasked", _W, "An answer of mmbwmon without a request", "Each answer is for one request."),
-        Row("mmbwmon.cores", _W, "An answer for other cores", "mmbwmon answers for the cores of the request."),
-        Row("mmbwmon.unanswered", _D, "mmbwmon does not answer", "It measures for some 15 seconds."),
-        Row("mmbwmon.open", _W, "mmbwmon has not answered when the recording ends", "It may still have come in time."),
+        RuleRow("mmbwmon.unasked", _W, "An answer of mmbwmon without a request", "Each answer is for one request."),
+        RuleRow("mmbwmon.cores", _W, "An answer for other cores", "mmbwmon answers for the cores of the request."),
+        RuleRow("mmbwmon.unanswered", _D, "mmbwmon does not answer", "It measures for some 15 seconds."),
+        RuleRow(
+            "mmbwmon.open", _W, "mmbwmon has not answered when the recording ends", "It may still have come in time."
+        ),
         # pscom
-        Row(
+        RuleRow(
             "pscom.not-suspended",
             _E,
             "A machine was migrated with open connections",
             "With pscom-hook-procs, 'suspend' and the answers of all processes come before the migration. Without "
             "any message of pscom, this is only a warning.",
         ),
-        Row(
+        RuleRow(
             "pscom.not-resumed",
             _D,
             "A machine was migrated, and its connections stay closed",
             "With pscom-hook-procs, 'resume' and the answers of all processes come after the migration.",
         ),
-        Row("pscom.order", _W, "'resume' without 'suspend', or 'suspend' twice", "They alternate."),
-        Row("pscom.unasked", _W, "An answer of pscom without a request", "Processes answer requests only."),
-        Row(
+        RuleRow("pscom.order", _W, "'resume' without 'suspend', or 'suspend' twice", "They alternate."),
+        RuleRow("pscom.unasked", _W, "An answer of pscom without a request", "Processes answer requests only."),
+        RuleRow(
             "pscom.unanswered",
             _W,
             "Processes do not answer",

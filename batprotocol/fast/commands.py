@@ -709,7 +709,7 @@ FAST: Final = MessageProtocol("FaST", _detect, _read_message, _title, _catalogue
 
 
 _PARTS: Final[Mapping[str, type[Any]]] = {
-    name: cls for name, cls in vars(values).items() if isinstance(cls, type) and issubclass(cls, values.Part)
+    name: cls for name, cls in vars(values).items() if isinstance(cls, type) and issubclass(cls, values.MessagePart)
 }
 
 NAMES: Final = (*MESSAGES, *(name for name in _PARTS if name != "Part"))

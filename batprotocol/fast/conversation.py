@@ -16,7 +16,7 @@ from batprotocol.fast import _rules as limits
 from batprotocol.fast import values as v
 from batprotocol.fast._rules import CATALOGUE, RULE_SETS, BoundedMemory, FastState, OpenRequest, Violation
 from batprotocol.fast.recording import Recorded
-from batprotocol.fast.topics import RESULTS, Channel, Topic, route_of
+from batprotocol.fast.topics import RESULTS, Topic, TopicKind, route_of
 from batprotocol.fast.wire import decode
 
 __all__ = [
@@ -572,21 +572,21 @@ class Conversation:
         pscom = Pscom()
         tasks = Tasks(KnownMachines(), pscom)
         agents = self._agents
-        self._takers: dict[Channel, Callable[[str, Any, FastState], None]] = {
-            Channel.MIGFRA_TASK: tasks.asked,
-            Channel.MIGFRA_RESULT: tasks.answered,
-            Channel.AGENT_STATUS: agents.status,
-            Channel.AGENT_TASK: agents.told,
-            Channel.AGENT_INIT_AGENT: agents.told,
-            Channel.AGENT_STOP_MONITORING: agents.told,
-            Channel.MMBWMON_REQUEST: agents.asked,
-            Channel.MMBWMON_RESPONSE: agents.answered,
-            Channel.MMBWMON_STOP: agents.asked,
-            Channel.MMBWMON_STOP_ACK: agents.answered,
-            Channel.MMBWMON_RESTART: agents.asked,
-            Channel.MMBWMON_RESTART_ACK: agents.answered,
-            Channel.PSCOM_REQUEST: pscom.asked,
-            Channel.PSCOM_RESPONSE: pscom.answered,
+        self._takers: dict[TopicKind, Callable[[str, Any, FastState], None]] = {
+            TopicKind.MIGFRA_TASK: tasks.asked,
+            TopicKind.MIGFRA_RESULT: tasks.answered,
+            TopicKind.AGENT_STATUS: agents.status,
+            TopicKind.AGENT_TASK: agents.told,
+            TopicKind.AGENT_INIT_AGENT: agents.told,
+            TopicKind.AGENT_STOP_MONITORING: agents.told,
+            TopicKind.MMBWMON_REQUEST: agents.asked,
+            TopicKind.MMBWMON_RESPONSE: agents.answered,
+            TopicKind.MMBWMON_STOP: agents.asked,
+            TopicKind.MMBWMON_STOP_ACK: agents.answered,
+            TopicKind.MMBWMON_RESTART: agents.asked,
+            TopicKind.MMBWMON_RESTART_ACK: agents.answered,
+            TopicKind.PSCOM_REQUEST: pscom.asked,
+            TopicKind.PSCOM_RESPONSE: pscom.answered,
         }
 
     @property
@@ -636,7 +636,7 @@ class Conversation:
             if "message.dialect" in state.severities:
                 decode(payload, topic)
         except DecodeError as error:
-            is_task = topic.channel is Channel.MIGFRA_TASK
+            is_task = topic.channel is TopicKind.MIGFRA_TASK
             rule = "message.dialect" if message is not None else "task.form" if is_task else "message.form"
             place = f"line {error.line}: " if error.line is not None else ""
             state.report(rule, error.path, f"{place}{error.reason}")

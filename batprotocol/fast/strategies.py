@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from batprotocol.fast import values as v
-from batprotocol.fast.topics import MESSAGES, Channel, Topic
+from batprotocol.fast.topics import MESSAGES, Topic, TopicKind
 from batprotocol.testing.strategies._values import mostly
 from batprotocol.testing.strategies._values import texts as any_texts
 
@@ -112,9 +112,9 @@ def messages(cls: type[v.FastMessage] | None = None) -> SearchStrategy[Any]:
     return parts(cls) if cls is not None else st.one_of([parts(each) for each in MESSAGES.values()])
 
 
-def topics(channel: Channel | None = None) -> SearchStrategy[Topic]:
+def topics(channel: TopicKind | None = None) -> SearchStrategy[Topic]:
     """Any topic, or those of one kind."""
-    channels = st.sampled_from(list(Channel)) if channel is None else st.just(channel)
+    channels = st.sampled_from(list(TopicKind)) if channel is None else st.just(channel)
     names = mostly(st.sampled_from(("node-a", "vm1", "4711")), st.text(_LEVEL, min_size=1, max_size=12), one_in=2)
     processes = st.one_of(st.just("any_proc"), names)
     return channels.flatmap(

@@ -17,10 +17,10 @@ __all__ = [
     "QOS",
     "RESULTS",
     "ROUTES",
-    "Channel",
     "Participant",
-    "Route",
     "Topic",
+    "TopicKind",
+    "TopicRoute",
     "route_of",
     "routes_on",
     "topic_for",
@@ -37,12 +37,12 @@ _NAME = re.compile(r"[^/+#\0\ud800-\udfff]+")
 _PLACEHOLDER = re.compile(r"<(\w+)>")
 
 
-class Channel(str, Enum):
+class TopicKind(str, Enum):
     """A kind of topic. Its value is the pattern that the specification has for it.
 
-    >>> Channel.MIGFRA_TASK.topic("node-a")
-    Topic(channel=Channel.MIGFRA_TASK, name='node-a', process=None)
-    >>> Channel.MIGFRA_RESULT.filter(), Channel.PSCOM_RESPONSE.filter("vm1")
+    >>> TopicKind.MIGFRA_TASK.topic("node-a")
+    Topic(channel=TopicKind.MIGFRA_TASK, name='node-a', process=None)
+    >>> TopicKind.MIGFRA_RESULT.filter(), TopicKind.PSCOM_RESPONSE.filter("vm1")
     ('fast/migfra/+/result', 'fast/pscom/vm1/+/response')
     """
 
@@ -64,7 +64,7 @@ class Channel(str, Enum):
     APPLICATION_KPIS = "fast/application/<slurm_jobid>/KPIs"
 
     def __repr__(self) -> str:
-        return f"Channel.{self.name}"
+        return f"TopicKind.{self.name}"
 
     def __str__(self) -> str:
         return str(self.value)
@@ -93,12 +93,12 @@ class Topic(Value, frozen=True, tag=False):
 
     >>> topic = Topic.parse("fast/pscom/vm1/any_proc/request")
     >>> topic
-    Topic(channel=Channel.PSCOM_REQUEST, name='vm1', process='any_proc')
+    Topic(channel=TopicKind.PSCOM_REQUEST, name='vm1', process='any_proc')
     >>> str(topic)
     'fast/pscom/vm1/any_proc/request'
     """
 
-    channel: Channel
+    channel: TopicKind
     name: str
     process: str | None = None
 
@@ -145,8 +145,8 @@ def _filled(pattern: str, name: str, process: str) -> str:
     return _PLACEHOLDER.sub(lambda found: process if found[1] == "procID" else name, pattern)
 
 
-_CHANNELS: Final[Mapping[tuple[str, ...], Channel]] = {
-    _key(_PLACEHOLDER.sub("", channel.value).split("/")): channel for channel in Channel
+_CHANNELS: Final[Mapping[tuple[str, ...], TopicKind]] = {
+    _key(_PLACEHOLDER.sub("", channel.value).split("/")): channel for channel in TopicKind
 }
 """The channels by the levels of their topics that are not names."""
 
@@ -171,7 +171,7 @@ class Participant(str, Enum):
         return str(self.value)
 
 
-class Route(NamedTuple):
+class TopicRoute(NamedTuple):
     """A row of the table: a message, and how it travels.
 
     Attributes:
@@ -186,7 +186,7 @@ class Route(NamedTuple):
 
     message: type[v.FastMessage]
     task: str
-    channel: Channel
+    channel: TopicKind
     sender: Participant
     receiver: Participant
     qos: int
@@ -194,35 +194,35 @@ class Route(NamedTuple):
 
 
 _SCHEDULER, _MIGFRA, _AGENT, _MMBWMON, _PSCOM, _APPLICATION = Participant
-_TASK = (Channel.MIGFRA_TASK, _SCHEDULER, _MIGFRA, 2)
+_TASK = (TopicKind.MIGFRA_TASK, _SCHEDULER, _MIGFRA, 2)
 
-ROUTES: Final[tuple[Route, ...]] = (
-    Route(v.StartVM, "start vm", *_TASK),
-    Route(v.StopVM, "stop vm", *_TASK),
-    Route(v.SuspendVM, "suspend vm", *_TASK),
-    Route(v.ResumeVM, "resume vm", *_TASK),
-    Route(v.MigrateVM, "migrate vm", *_TASK),
-    Route(v.EvacuateNode, "evacuate node", *_TASK),
-    Route(v.RepinVM, "repin vm", *_TASK),
-    Route(v.Quit, "quit", *_TASK),
-    Route(v.Result, "", Channel.MIGFRA_RESULT, _MIGFRA, _SCHEDULER, 1),
-    Route(v.Init, "init", Channel.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
-    Route(v.Configuration, "configuration", Channel.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
-    Route(v.KPI, "KPI", Channel.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
-    Route(v.InitAgent, "init agent", Channel.AGENT_TASK, _SCHEDULER, _AGENT, 2),
-    Route(v.InitAgent, "init agent", Channel.AGENT_INIT_AGENT, _SCHEDULER, _AGENT, 2),
-    Route(v.StopMonitoring, "stop monitoring", Channel.AGENT_TASK, _SCHEDULER, _AGENT, 2),
-    Route(v.StopMonitoring, "stop monitoring", Channel.AGENT_STOP_MONITORING, _SCHEDULER, _AGENT, 2),
-    Route(v.MmbwmonRequest, "mmbwmon request", Channel.MMBWMON_REQUEST, _SCHEDULER, _MMBWMON, 2),
-    Route(v.MmbwmonResponse, "mmbwmon response", Channel.MMBWMON_RESPONSE, _MMBWMON, _SCHEDULER, 2),
-    Route(v.MmbwmonStop, "mmbwmon stop", Channel.MMBWMON_STOP, _SCHEDULER, _MMBWMON, 2),
-    Route(v.MmbwmonStopAck, "", Channel.MMBWMON_STOP_ACK, _MMBWMON, _SCHEDULER, 2),
-    Route(v.MmbwmonRestart, "mmbwmon restart", Channel.MMBWMON_RESTART, _SCHEDULER, _MMBWMON, 2),
-    Route(v.MmbwmonRestartAck, "", Channel.MMBWMON_RESTART_ACK, _MMBWMON, _SCHEDULER, 2),
-    Route(v.PscomRequest, "", Channel.PSCOM_REQUEST, _MIGFRA, _PSCOM, 0),
-    Route(v.PscomResponse, "", Channel.PSCOM_RESPONSE, _PSCOM, _MIGFRA, 1),
-    Route(v.ApplicationStatus, "status", Channel.APPLICATION_STATUS, _APPLICATION, _SCHEDULER, 2),
-    Route(v.ApplicationKPIs, "KPIs", Channel.APPLICATION_KPIS, _APPLICATION, _SCHEDULER, 2),
+ROUTES: Final[tuple[TopicRoute, ...]] = (
+    TopicRoute(v.StartVM, "start vm", *_TASK),
+    TopicRoute(v.StopVM, "stop vm", *_TASK),
+    TopicRoute(v.SuspendVM, "suspend vm", *_TASK),
+    TopicRoute(v.ResumeVM, "resume vm", *_TASK),
+    TopicRoute(v.MigrateVM, "migrate vm", *_TASK),
+    TopicRoute(v.EvacuateNode, "evacuate node", *_TASK),
+    TopicRoute(v.RepinVM, "repin vm", *_TASK),
+    TopicRoute(v.Quit, "quit", *_TASK),
+    TopicRoute(v.Result, "", TopicKind.MIGFRA_RESULT, _MIGFRA, _SCHEDULER, 1),
+    TopicRoute(v.Init, "init", TopicKind.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
+    TopicRoute(v.Configuration, "configuration", TopicKind.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
+    TopicRoute(v.KPI, "KPI", TopicKind.AGENT_STATUS, _AGENT, _SCHEDULER, 2),
+    TopicRoute(v.InitAgent, "init agent", TopicKind.AGENT_TASK, _SCHEDULER, _AGENT, 2),
+    TopicRoute(v.InitAgent, "init agent", TopicKind.AGENT_INIT_AGENT, _SCHEDULER, _AGENT, 2),
+    TopicRoute(v.StopMonitoring, "stop monitoring", TopicKind.AGENT_TASK, _SCHEDULER, _AGENT, 2),
+    TopicRoute(v.StopMonitoring, "stop monitoring", TopicKind.AGENT_STOP_MONITORING, _SCHEDULER, _AGENT, 2),
+    TopicRoute(v.MmbwmonRequest, "mmbwmon request", TopicKind.MMBWMON_REQUEST, _SCHEDULER, _MMBWMON, 2),
+    TopicRoute(v.MmbwmonResponse, "mmbwmon response", TopicKind.MMBWMON_RESPONSE, _MMBWMON, _SCHEDULER, 2),
+    TopicRoute(v.MmbwmonStop, "mmbwmon stop", TopicKind.MMBWMON_STOP, _SCHEDULER, _MMBWMON, 2),
+    TopicRoute(v.MmbwmonStopAck, "", TopicKind.MMBWMON_STOP_ACK, _MMBWMON, _SCHEDULER, 2),
+    TopicRoute(v.MmbwmonRestart, "mmbwmon restart", TopicKind.MMBWMON_RESTART, _SCHEDULER, _MMBWMON, 2),
+    TopicRoute(v.MmbwmonRestartAck, "", TopicKind.MMBWMON_RESTART_ACK, _MMBWMON, _SCHEDULER, 2),
+    TopicRoute(v.PscomRequest, "", TopicKind.PSCOM_REQUEST, _MIGFRA, _PSCOM, 0),
+    TopicRoute(v.PscomResponse, "", TopicKind.PSCOM_RESPONSE, _PSCOM, _MIGFRA, 1),
+    TopicRoute(v.ApplicationStatus, "status", TopicKind.APPLICATION_STATUS, _APPLICATION, _SCHEDULER, 2),
+    TopicRoute(v.ApplicationKPIs, "KPIs", TopicKind.APPLICATION_KPIS, _APPLICATION, _SCHEDULER, 2),
 )
 """All of them. A message that travels on several topics has the usual one first."""
 
@@ -244,18 +244,18 @@ MESSAGES: Final[Mapping[str, type[v.FastMessage]]] = {
 }
 """All messages by the names of their classes, including the one that has no topic."""
 
-QOS: Final[Mapping[Channel, int]] = {route.channel: route.qos for route in ROUTES}
+QOS: Final[Mapping[TopicKind, int]] = {route.channel: route.qos for route in ROUTES}
 """The quality of service of each kind of topic: it is the same for all messages on it."""
 
 _USUAL: Final = {route.message: route for route in reversed(ROUTES)}
-_ON: Final = {channel: tuple(route for route in ROUTES if route.channel is channel) for channel in Channel}
+_ON: Final = {channel: tuple(route for route in ROUTES if route.channel is channel) for channel in TopicKind}
 
 
-def route_of(message: v.FastMessage | type[v.FastMessage]) -> Route:
+def route_of(message: v.FastMessage | type[v.FastMessage]) -> TopicRoute:
     """The usual route of a message. EncodeError if it has no topic.
 
     >>> route_of(v.Quit).channel, route_of(v.Quit).qos
-    (Channel.MIGFRA_TASK, 2)
+    (TopicKind.MIGFRA_TASK, 2)
     """
     kind = message if isinstance(message, type) else type(message)
     route = _USUAL.get(kind)
@@ -264,7 +264,7 @@ def route_of(message: v.FastMessage | type[v.FastMessage]) -> Route:
     return route
 
 
-def routes_on(channel: Channel) -> tuple[Route, ...]:
+def routes_on(channel: TopicKind) -> tuple[TopicRoute, ...]:
     """All messages that travel on topics of this kind."""
     return _ON[channel]
 

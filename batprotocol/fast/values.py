@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import msgspec
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.model.value import OptionalTupleOf, TupleOf, Value, tuples_into
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "InitAgent",
     "JobDescription",
     "KPIConfiguration",
+    "MessagePart",
     "MigrateParameter",
     "MigrateVM",
     "MmbwmonRequest",
@@ -44,7 +46,6 @@ __all__ = [
     "MmbwmonStopAck",
     "PCIAddress",
     "PCIId",
-    "Part",
     "PscomRequest",
     "PscomResponse",
     "Quit",
@@ -110,7 +111,7 @@ def on_wire(field: str) -> str:
     return _WORDS.get(field, field.replace("_", "-"))
 
 
-class Part(Value, frozen=True, tag=False, rename=on_wire, forbid_unknown_fields=True):
+class MessagePart(Value, frozen=True, tag=False, rename=on_wire, forbid_unknown_fields=True):
     """A part of a message: an entry of a list, or the value of a key."""
 
 
@@ -138,7 +139,7 @@ def nested_tuples_into(value: Value, *names: str) -> None:
 # Tasks of a migration framework, each with the entries of its list
 
 
-class TaskOptions(Part, frozen=True, kw_only=True):
+class TaskOptions(MessagePart, frozen=True, kw_only=True):
     """The options of every single task; in a task with a list, of each entry.
 
     Args:
@@ -152,7 +153,7 @@ class TaskOptions(Part, frozen=True, kw_only=True):
     driver: str | None = None
 
 
-class IVShmem(Part, frozen=True):
+class IVShmem(MessagePart, frozen=True):
     """Memory that virtual machines share.
 
     Args:
@@ -166,7 +167,7 @@ class IVShmem(Part, frozen=True):
     path: str | None = None
 
 
-class PCIId(Part, frozen=True):
+class PCIId(MessagePart, frozen=True):
     """The kind of a PCI device, as `lspci -nn` shows it: one such device is attached.
 
     Args:
@@ -181,7 +182,7 @@ class PCIId(Part, frozen=True):
     device: U16
 
 
-class PCIAddress(Part, frozen=True):
+class PCIAddress(MessagePart, frozen=True):
     """One PCI device by its address, `domain:bus:device.funct`.
 
     Args:
@@ -260,7 +261,7 @@ class VM(TaskOptions, frozen=True):
     vm_name: str
 
 
-class SwapWith(Part, frozen=True):
+class SwapWith(MessagePart, frozen=True):
     """The machine that comes back in place of the one that is migrated; it runs on the destination.
 
     Args:
@@ -277,7 +278,7 @@ class SwapWith(Part, frozen=True):
         nested_tuples_into(self, "vcpu_map")
 
 
-class MigrateParameter(Part, frozen=True, kw_only=True):
+class MigrateParameter(MessagePart, frozen=True, kw_only=True):
     """How a machine is migrated.
 
     Args:
@@ -302,7 +303,7 @@ class MigrateParameter(Part, frozen=True, kw_only=True):
         nested_tuples_into(self, "vcpu_map")
 
 
-class EvacuateParameter(Part, frozen=True, kw_only=True):
+class EvacuateParameter(MessagePart, frozen=True, kw_only=True):
     """How a node is evacuated.
 
     Args:
@@ -487,7 +488,7 @@ UNKNOWN = "unknown"
 """The `result` of a payload that is not a task, and the name of the machine in it."""
 
 
-class VMResult(Part, frozen=True):
+class VMResult(MessagePart, frozen=True):
     """The result of one machine.
 
     Args:
@@ -556,7 +557,7 @@ class Init(FastMessage, frozen=True):
     hostname: str
 
 
-class KPIConfiguration(Part, frozen=True):
+class KPIConfiguration(MessagePart, frozen=True):
     """The indicators that an agent reports, and the interval.
 
     Args:
@@ -602,7 +603,7 @@ class KPI(FastMessage, frozen=True):
     kpis: Mapping[str, str]
 
 
-class JobDescription(Part, frozen=True):
+class JobDescription(MessagePart, frozen=True):
     """The job that is monitored.
 
     Args:
@@ -764,3 +765,6 @@ class ApplicationKPIs(FastMessage, frozen=True):
 
     source: str
     supported_kpi: Mapping[str, str]
+
+
+__getattr__ = old_names(__name__, {"Part": "MessagePart"})

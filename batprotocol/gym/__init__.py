@@ -13,6 +13,7 @@ In those of `_simulated`, the embedded Batsim simulates the jobs, with hosts tha
 
 from __future__ import annotations
 
+from batprotocol._util.deprecation import old_names
 from batprotocol._util.requirements import installing
 from batprotocol.errors import PackageMissing
 
@@ -23,7 +24,7 @@ except ImportError as error:
 
 from batprotocol.gym.environment import Environment, EnvironmentOptions, Snapshot
 from batprotocol.gym.environments import Backfill, Batch, Hosts, Policies, Power
-from batprotocol.gym.log import Log, order_of
+from batprotocol.gym.log import LogArrays, order_of
 from batprotocol.gym.machines import Electric
 from batprotocol.gym.observations import FEATURES
 from batprotocol.gym.rewards import BoundedSlowdown, Carbon, Cost, Energy, Reward, Utilisation, Waiting
@@ -42,7 +43,7 @@ __all__ = [
     "Environment",
     "EnvironmentOptions",
     "Hosts",
-    "Log",
+    "LogArrays",
     "Policies",
     "Power",
     "RLSchedulerLayout",
@@ -63,3 +64,5 @@ for _kind in (Batch, Policies, Backfill, Power, Hosts):
             entry_point=f"{_kind.__module__}:{_kind.__name__}",
             vector_entry_point=f"batprotocol.gym.vector:{_kind.__name__}",
         )
+
+__getattr__ = old_names(__name__, {"Log": "LogArrays"})

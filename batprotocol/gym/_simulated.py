@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from batprotocol import MessageBuilder
 from batprotocol.gym._world import Times, World
-from batprotocol.gym.log import Log
+from batprotocol.gym.log import LogArrays
 from batprotocol.gym.machines import KnownElectricity
 from batprotocol.model import (
     Event,
@@ -76,7 +76,7 @@ class SimulatedWorld(World):
 
     def __init__(
         self,
-        log: Log,
+        log: LogArrays,
         first: int,
         count: int,
         ranks: npt.NDArray[np.int64] | None = None,
@@ -223,7 +223,7 @@ class SimulatedWorld(World):
         return list(self._seen.rows)
 
 
-def named(log: Log, number: int) -> str:
+def named(log: LogArrays, number: int) -> str:
     """The name that a job of a log has in all simulations."""
     return f"w0!{log.job(number)[0].partition('!')[2]}"
 
@@ -276,14 +276,14 @@ class Seen(Observer):
         self.joules = float(row.energy)
 
 
-def equal_hosts(log: Log) -> Platform:
+def equal_hosts(log: LogArrays) -> Platform:
     """Equal hosts. If all jobs are delays, messages take no time."""
     if log.is_plain:
         return Platform.homogeneous(log.hosts, bandwidth=math.inf, latency=0.0)
     return Platform.homogeneous(log.hosts)
 
 
-def _part_of(log: Log, first: int, count: int) -> Workload:
+def _part_of(log: LogArrays, first: int, count: int) -> Workload:
     """The workload of some jobs of a log, with the profiles that they use."""
     whole, cut = log.workload, len(log.workload.name) + 1
     jobs = JobColumns()
@@ -324,7 +324,7 @@ class EventfulWorld(SimulatedWorld):
 
     def __init__(
         self,
-        log: Log,
+        log: LogArrays,
         first: int,
         count: int,
         ranks: npt.NDArray[np.int64] | None = None,
@@ -389,7 +389,7 @@ class FailingWorld(EventfulWorld):
 
     def __init__(
         self,
-        log: Log,
+        log: LogArrays,
         first: int,
         count: int,
         ranks: npt.NDArray[np.int64] | None = None,
@@ -499,7 +499,7 @@ class ElectricWorld(EventfulWorld):
 
     def __init__(
         self,
-        log: Log,
+        log: LogArrays,
         first: int,
         count: int,
         ranks: npt.NDArray[np.int64] | None = None,

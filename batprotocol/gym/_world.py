@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from batprotocol.errors import InputError
-from batprotocol.gym.log import NEVER, Log
+from batprotocol.gym.log import NEVER, LogArrays
 from batprotocol.model import FinalJobState
 from batprotocol.model.free_hosts import FrozenHosts
 from batprotocol.model.hosts import frozen_hosts
@@ -107,7 +107,7 @@ class World(ABC):
 
     def __init__(
         self,
-        log: Log,
+        log: LogArrays,
         first: int,
         count: int,
         ranks: npt.NDArray[np.int64] | None = None,
@@ -523,7 +523,7 @@ class NativeDirect(World):
 
 
 def _restored(
-    log: Log,
+    log: LogArrays,
     first: int,
     count: int,
     ranks: npt.NDArray[np.int64] | None,

@@ -23,7 +23,7 @@ from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
 from batprotocol.errors import InputError, shown
 from batprotocol.gym._rendering import picture, text
 from batprotocol.gym._world import Direct, World
-from batprotocol.gym.log import Log, order_of, parts_of
+from batprotocol.gym.log import LogArrays, order_of, parts_of
 from batprotocol.gym.machines import (
     SUMS,
     Electric,
@@ -90,7 +90,7 @@ class Backfiller:
         is_in_order: whether the queue is in the order in which jobs are tried.
     """
 
-    def __init__(self, kind: EASY | Greedy, log: Log, is_in_order: bool) -> None:
+    def __init__(self, kind: EASY | Greedy, log: LogArrays, is_in_order: bool) -> None:
         self.kind = kind
         self._log = log
         self._ranks = None if is_in_order or kind.order is None else _ranks(kind, log)
@@ -173,7 +173,7 @@ class Backfiller:
         return latest, spare
 
 
-def _ranks(kind: EASY | Greedy, log: Log) -> npt.NDArray[np.int64]:
+def _ranks(kind: EASY | Greedy, log: LogArrays) -> npt.NDArray[np.int64]:
     order = kind.order
     if order is None or isinstance(order, FCFS):
         return np.arange(len(log))
@@ -214,7 +214,7 @@ class EnvironmentOptions:
             themselves, unless `hosts` describes some, or there is a `site`.
         site: the partitions and limits of a site, or their TOML file; see `batprotocol.policies.SiteRules`.
         allocation: the hosts that a job gets where jobs share hosts: first, contiguous, pack, spread, weight, best-fit.
-        resolution: times that differ by less count as equal, in seconds; None: see `Log`.
+        resolution: times that differ by less count as equal, in seconds; None: see `LogArrays`.
         order: the queue order, an `Order` or its name (`f4`); by default, jobs are in the order of their submission.
         max_queue: the number of jobs of the queue in an observation. The agent can choose among them.
         max_running: the number of running jobs in an observation, those that end first.
@@ -264,7 +264,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
 
     Args:
         workload: the source of jobs: a workload, its name (`log.swf.gz`, `lublin:256?jobs=1000`, see `named_workload`),
-            or a `Log` that environments share. A named workload is read once for a whole process.
+            or a `LogArrays` that environments share. A named workload is read once for a whole process.
         options: the fields of `EnvironmentOptions`, by name.
 
     `info` has `action_mask`, which `action_space.sample` takes. After an action that was not allowed, it has `refused`,
@@ -281,7 +281,9 @@ class Environment(gymnasium.Env[Any, Any], ABC):
     needs_simulator: ClassVar[bool] = False
     """Whether its decisions need the embedded Batsim, as those on certain hosts and on power states do."""
 
-    def __init__(self, workload: Log | Workload | str | os.PathLike[str] = DEFAULT_WORKLOAD, **options: Any) -> None:
+    def __init__(
+        self, workload: LogArrays | Workload | str | os.PathLike[str] = DEFAULT_WORKLOAD, **options: Any
+    ) -> None:
         chosen = EnvironmentOptions(**options)
         for name, value, known in (
             ("observation", chosen.observation, ("dict", "flat")),
@@ -291,7 +293,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
             if value not in known:
                 raise InputError(f"expected {name} to be one of {known}, got {shown(value)}")
         platform = platform_of(chosen.platform, chosen.hosts)
-        self.log = Log.of(workload, _count(platform, chosen.hosts), chosen.resolution)
+        self.log = LogArrays.of(workload, _count(platform, chosen.hosts), chosen.resolution)
         self.machine = self._machine(platform, chosen.site, chosen.allocation)
         self.jobs = chosen.jobs
         self._parts = parts_of(chosen.within, chosen.jobs, len(self.log))

@@ -1,4 +1,4 @@
-"""`Log`: the jobs that episodes are drawn from, in columns, in memory once for all environments of a process.
+"""`LogArrays`: the jobs that episodes are drawn from, in columns, in memory once for all environments of a process.
 
 It knows workloads and queue orders. It must not know environments.
 """
@@ -22,18 +22,18 @@ from batprotocol.policies.availability import per_second
 from batprotocol.simulator import Workload, named_workload
 from batprotocol.workloads.platform import natural_order
 
-__all__ = ["NEVER", "Log", "order_of", "parts_of"]
+__all__ = ["NEVER", "LogArrays", "order_of", "parts_of"]
 
 NEVER: Final = 1e300
 """The number of seconds that stands for no walltime. It is finite, so that computations with it are."""
 _WHOLE = 1.0
 _FINE = 1e-3
 
-_named: WeakValueDictionary[tuple[str, int | None, float | None], Log] = WeakValueDictionary()
+_named: WeakValueDictionary[tuple[str, int | None, float | None], LogArrays] = WeakValueDictionary()
 _orders: dict[str, Order] = {}
 
 
-class Log:
+class LogArrays:
     """The jobs of a workload in columns. It never changes: environments and their copies share it.
 
     Args:
@@ -59,7 +59,7 @@ class Log:
         InputError: a job can never run: it requests no hosts, or more than there are.
 
     >>> from batprotocol.simulator import StaticJob
-    >>> log = Log(Workload([StaticJob("1", 0.0, 2, DelayProfile(30.0), walltime=60.0)]), hosts=4)
+    >>> log = LogArrays(Workload([StaticJob("1", 0.0, 2, DelayProfile(30.0), walltime=60.0)]), hosts=4)
     >>> log.hosts, log.resolution, log.lasts
     (4, 1.0, array([30.]))
     """
@@ -104,17 +104,17 @@ class Log:
     @classmethod
     def of(
         cls,
-        workload: Log | Workload | str | os.PathLike[str],
+        workload: LogArrays | Workload | str | os.PathLike[str],
         hosts: int | None = None,
         resolution: float | None = None,
-    ) -> Log:
+    ) -> LogArrays:
         """The log of a workload, or of the workload with this name (`named_workload`). A log in use is not read again.
 
         Raises:
             InputError: there is no such workload, or one of its jobs can never run.
             OSError: the file cannot be read.
         """
-        if isinstance(workload, Log):
+        if isinstance(workload, LogArrays):
             if hosts not in (None, workload.hosts) or resolution not in (None, workload.resolution):
                 raise InputError("a Log has its own hosts and resolution: give a workload to choose others")
             return workload
@@ -177,14 +177,14 @@ class Log:
             self._ranks[order] = ranks
         return ranks
 
-    def __copy__(self) -> Log:
+    def __copy__(self) -> LogArrays:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Log:
+    def __deepcopy__(self, memo: dict[int, Any]) -> LogArrays:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Log.of, self._name) if self._name else (_restored, (self.workload, self.hosts, self.resolution))
+        return (LogArrays.of, self._name) if self._name else (_restored, (self.workload, self.hosts, self.resolution))
 
     def __repr__(self) -> str:
         return f"<Log of {len(self)} jobs for {self.hosts} hosts>"
@@ -206,8 +206,8 @@ def order_of(order: Order | str) -> Order:
     return _orders[order]
 
 
-def _restored(workload: Workload, hosts: int, resolution: float) -> Log:
-    return Log(workload, hosts=hosts, resolution=resolution)
+def _restored(workload: Workload, hosts: int, resolution: float) -> LogArrays:
+    return LogArrays(workload, hosts=hosts, resolution=resolution)
 
 
 def _delay(profile: object) -> float:

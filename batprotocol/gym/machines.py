@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from batprotocol.errors import InputError, shown
-from batprotocol.gym.log import Log
+from batprotocol.gym.log import LogArrays
 from batprotocol.model import Host, HostProperty
 from batprotocol.policies import Allocation, PolicyNameError, SiteRules, named, read_site
 from batprotocol.policies.availability import WHOLE, Amount, Pool
@@ -25,8 +25,8 @@ from batprotocol.workloads.electricity import CARBON, PRICE, Kind, PowerEvent, T
 from batprotocol.workloads.electricity.tables import trace_named
 from batprotocol.workloads.electricity.trace import power_events
 from batprotocol.workloads.host_events import FailureModel, HostEvent, drawn_failures, read_host_events
+from batprotocol.workloads.requests import OfferedHosts as Offers
 from batprotocol.workloads.requests import Request, check_requests, read_request
-from batprotocol.workloads.requests import Site as Offers
 
 __all__ = [
     "SUMS",
@@ -94,7 +94,7 @@ class Machine:
     """
 
     def __init__(
-        self, platform: Platform, site: SiteRules | str | os.PathLike[str] | None, allocation: str, log: Log
+        self, platform: Platform, site: SiteRules | str | os.PathLike[str] | None, allocation: str, log: LogArrays
     ) -> None:
         self.platform, self.log = platform, log
         self.rules = site if isinstance(site, SiteRules) else SiteRules() if site is None else read_site(site)
@@ -226,7 +226,7 @@ class EpisodeFailures:
         OSError: the file cannot be read.
     """
 
-    def __init__(self, given: GivenFailures, log: Log) -> None:
+    def __init__(self, given: GivenFailures, log: LogArrays) -> None:
         self._log = log
         self._models: list[FailureModel] = []
         self._events: list[tuple[float, HostEvent]] = []
@@ -351,7 +351,7 @@ class KnownElectricity:
         seen: npt.NDArray[np.float64] = np.clip(np.array(found), 0.0, 1.0)
         return seen
 
-    def changes(self, log: Log, first: int, count: int) -> Iterator[tuple[float, PowerEvent]]:
+    def changes(self, log: LogArrays, first: int, count: int) -> Iterator[tuple[float, PowerEvent]]:
         """The changes of traces in an episode, with their times, after its first submission."""
         begin = float(log.submitted[first])
         until = begin + _LONGER * log.needed(first, count)

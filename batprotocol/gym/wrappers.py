@@ -13,7 +13,7 @@ from gymnasium import spaces
 from batprotocol.errors import InputError, shown
 from batprotocol.gym._world import World
 from batprotocol.gym.environment import Environment, Mask
-from batprotocol.gym.log import NEVER, Log
+from batprotocol.gym.log import NEVER, LogArrays
 
 __all__ = ["RLSchedulerLayout", "SplitWindow"]
 
@@ -60,7 +60,7 @@ class RLSchedulerLayout(gymnasium.ObservationWrapper[Any, Any, Any]):
 _EMPTY: Final = np.array([0, 1, 1, 1, 1, 1, 1, 0], np.float32)
 
 
-def _lasting(log: Log) -> npt.NDArray[np.float32]:
+def _lasting(log: LogArrays) -> npt.NDArray[np.float32]:
     """The values of all jobs of a log that never change."""
     table = np.full((len(log), 8), _UNKNOWN, np.float32)
     known = log.walltimes[log.walltimes != NEVER]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, Protocol
 
-from batprotocol._util.sockets import TICK, Channel, Requester
+from batprotocol._util.sockets import TICK, BoundChannel, Requester
 from batprotocol.builder import MessageBuilder
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation
@@ -217,7 +217,7 @@ class _Bound(Batsim):
     def __init__(
         self, endpoint: str, *, timeout: float | None = None, on_wait: Callable[[], None] | None = None
     ) -> None:
-        self._channel = Channel(endpoint, TICK if timeout is None else timeout)
+        self._channel = BoundChannel(endpoint, TICK if timeout is None else timeout)
         self._channel.refuse = self._refuse
         self.endpoint = self._channel.endpoint
         self._timeout = timeout

@@ -33,7 +33,7 @@ from batprotocol.model import (
     TimeUnit,
 )
 from batprotocol.workloads.host_events import HostEvent, HostStates, Window, read_host_event
-from batprotocol.workloads.requests import Allocated, Attempt, read_request
+from batprotocol.workloads.requests import Allocated, AttemptReport, read_request
 from batprotocol.workloads.requests.vocabulary import HOST_KEYS, JOB_KEYS, RequestKey
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Driver(ABC):
         return ()
 
     @property
-    def attempts(self) -> Sequence[Attempt]:
+    def attempts(self) -> Sequence[AttemptReport]:
         """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
         return ()
 

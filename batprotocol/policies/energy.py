@@ -20,7 +20,7 @@ from batprotocol.policies.jobs import Ending, State
 from batprotocol.workloads.electricity import BestTimes, Trace
 from batprotocol.workloads.electricity.hosts import SleepPState, read_sleep_pstates
 
-__all__ = ["Turn", "Wait"]
+__all__ = ["StartWindow", "Wait"]
 
 
 logger = logging.getLogger("batprotocol.policies")
@@ -29,7 +29,7 @@ _SHORT = 1.0
 """Seconds: a job without an expected run time waits as if it was as short, and a deadline is met by that much."""
 
 
-class Turn(NamedTuple):
+class StartWindow(NamedTuple):
     """When a job may run.
 
     Attributes:
@@ -115,7 +115,7 @@ class Wait:
         deadline: float | None = None,
         divisible: bool = False,
         ran: float = 0.0,
-    ) -> Turn:
+    ) -> StartWindow:
         """When a job may run.
 
         Args:
@@ -130,17 +130,17 @@ class Wait:
         seconds = expected if 0 < expected < math.inf else _SHORT
         latest = self._latest(since, expected, walltime, deadline)
         if latest <= since or self._is_unknown(since):
-            return Turn(since)
+            return StartWindow(since)
         if self.quantile is not None:
             begin = self._best.low_from(max(now, since), latest, self.quantile)
-            return Turn(begin, self._best.high_from(begin, latest, self.quantile))
+            return StartWindow(begin, self._best.high_from(begin, latest, self.quantile))
         if not (self.interruptible and divisible and expected < math.inf):
-            return Turn(self._best.start(since, latest, seconds))
+            return StartWindow(self._best.start(since, latest, seconds))
         rest = seconds - ran
         if rest <= 0:  # it takes longer than expected
-            return Turn(since)
+            return StartWindow(since)
         pieces = self._best.pieces(max(now, since), latest + seconds, rest)
-        return Turn(pieces[0][0], pieces[0][1] if len(pieces) > 1 else math.inf)
+        return StartWindow(pieces[0][0], pieces[0][1] if len(pieces) > 1 else math.inf)
 
     def _latest(self, since: float, expected: float, walltime: float, deadline: float | None) -> float:
         """The latest time at which a job may start because of this part."""

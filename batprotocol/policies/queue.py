@@ -54,12 +54,14 @@ class Gap:
 
     def is_within(self, other: Gap) -> bool:
         """Whether each job that fits into this gap surely fits into another one, too."""
-        if len(self.steps) != len(other.steps):
-            return False
-        for (hosts, time), (most, longest) in zip(self.steps, other.steps, strict=True):
-            if hosts > most or time > longest:
-                return False
-        return True
+        steps, others = self.steps, other.steps
+        if len(steps) == len(others) == 2:  # as in `cells`
+            (hosts, time), (fewer, longer) = steps
+            (most, longest), (few, long) = others
+            return hosts <= most and time <= longest and fewer <= few and longer <= long
+        return len(steps) == len(others) and all(
+            hosts <= most and time <= longest for (hosts, time), (most, longest) in zip(steps, others, strict=True)
+        )
 
     def cells(self, cells: Iterable[_SomeCell]) -> list[_SomeCell]:
         """The cells with jobs that could fit."""
@@ -384,13 +386,13 @@ class Ranking:
 
     def first_in(self, gap: Gap) -> WaitingJob | None:
         """The first job that fits into a gap; None if none does."""
-        if (
-            self._too_small is not None
-            and len(self._later) <= _MOST_LATER
-            and gap.is_within(self._too_small)
-            and not any(gap.takes(job.size, job.expected) for job in self._later)
-        ):
-            return None
+        too_small, later = self._too_small, self._later
+        if too_small is not None and len(later) <= _MOST_LATER and gap.is_within(too_small):
+            for job in later:
+                if gap.takes(job.size, job.expected):
+                    break
+            else:
+                return None
         if self._sorted:
             job = self._sorted[0][2]
             if gap.takes(job.size, job.expected):  # as is often so, and quickly found

@@ -26,7 +26,7 @@ from batprotocol.policies.driver import Actions, Driver
 from batprotocol.policies.jobs import RunningJob, SiteJob, State, allocated_by
 from batprotocol.policies.site.rules import mapping_of
 from batprotocol.workloads.requests import Allocated, read_request
-from batprotocol.workloads.requests import Site as Machine
+from batprotocol.workloads.requests import OfferedHosts as Machine
 from batprotocol.workloads.requests.offers import needs_of
 
 __all__ = ["Conflict"]

@@ -42,7 +42,7 @@ from batprotocol.policies.site.capped import PowerLimits
 from batprotocol.policies.site.rules import windows_of
 from batprotocol.policies.site.site import SiteDriver, ranking_of
 from batprotocol.policies.whole_hosts import WholeHosts
-from batprotocol.workloads.requests import Allocated, Attempt, read_request
+from batprotocol.workloads.requests import Allocated, AttemptReport, read_request
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -179,7 +179,7 @@ class Policy(Allocating, Scheduler):
         return self._driver.allocated
 
     @property
-    def attempts(self) -> Sequence[Attempt]:
+    def attempts(self) -> Sequence[AttemptReport]:
         """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
         return self._driver.attempts
 

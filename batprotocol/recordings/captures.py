@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import msgspec
 
 from batprotocol._util.deprecation import OldName
-from batprotocol._util.tables import Rows
+from batprotocol._util.tables import TableRows
 from batprotocol.edc.recording import METADATA, UNFINISHED, Names, sources
 from batprotocol.edc.recording.entries import Entry
 from batprotocol.edc.recording.names import MCAP, MCAP_MAGIC, MOST, SIDES, counted, moment_of
@@ -355,4 +355,4 @@ def _texts(data: bytes) -> Mapping[str, str]:
 
 def _rows(data: bytes) -> tuple[Mapping[str, str], ...]:
     """The rows of a CSV file. Surplus and missing values of a row are ignored."""
-    return tuple(Rows(io.StringIO(data.decode("utf-8", "replace"), newline="")))
+    return tuple(TableRows(io.StringIO(data.decode("utf-8", "replace"), newline="")))

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 
 from batprotocol._util.deprecation import old_arguments
-from batprotocol._util.sockets import Channel, Requester
+from batprotocol._util.sockets import BoundChannel, Requester
 from batprotocol.edc.recording import METADATA, Names, Recorder
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction
@@ -83,7 +83,7 @@ def _names(source: Capture) -> Names:
 
 @old_arguments(said="on_message")
 def tap(
-    batsim: Channel,
+    batsim: BoundChannel,
     edc: Requester,
     recorder: Recorder,
     on_message: Callable[[Direction, bytes], object] | None = None,

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from batprotocol._util.files import by_ending, whole
 from batprotocol._util.requirements import installing
-from batprotocol._util.tables import Rows, guarded
+from batprotocol._util.tables import TableRows, guarded
 from batprotocol.errors import CaptureError, InputError, PackageMissing
 from batprotocol.model import FinalJobState
 from batprotocol.recordings._traces import ExportedRun, write_chrome
@@ -157,7 +157,7 @@ def write_jobs_csv(run: ExportedRun, file: IO[bytes], *, guard: bool = False) ->
         file.write(kept)
     else:
         try:
-            rows = Rows(io.StringIO(kept.decode("utf-8", "backslashreplace"), newline=""))
+            rows = TableRows(io.StringIO(kept.decode("utf-8", "backslashreplace"), newline=""))
             _write_csv(file, rows.columns, (row.values() for row in rows), guard=True)
         except ValueError as error:
             raise CaptureError(f"its jobs.csv cannot be read: {error}") from None

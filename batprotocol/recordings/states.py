@@ -24,12 +24,12 @@ from batprotocol.wire.tree import from_message
 from batprotocol.workloads.requests import asks_for_a_part
 
 __all__ = [
+    "ExecutedJob",
     "PendingCall",
+    "QueuedJob",
     "RunState",
-    "RunningJob",
     "RunningProbe",
     "StateFollower",
-    "WaitingJob",
     "messages_in",
     "state_at",
 ]
@@ -43,7 +43,7 @@ _WAITING: Final = JobState.SUBMITTED
 _RUNNING: Final = (JobState.RUNNING, JobState.KILL_PENDING)
 
 
-class WaitingJob(msgspec.Struct, frozen=True):
+class QueuedJob(msgspec.Struct, frozen=True):
     """A job in the queue.
 
     Args:
@@ -57,7 +57,7 @@ class WaitingJob(msgspec.Struct, frozen=True):
     job: model.Job
 
 
-class RunningJob(msgspec.Struct, frozen=True):
+class ExecutedJob(msgspec.Struct, frozen=True):
     """A job that is executed.
 
     Args:
@@ -136,8 +136,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     now: float
     phase: str
-    queue: tuple[WaitingJob, ...] = ()
-    running: tuple[RunningJob, ...] = ()
+    queue: tuple[QueuedJob, ...] = ()
+    running: tuple[ExecutedJob, ...] = ()
     free: str = ""
     asleep: str = ""
     switching_on: str = ""
@@ -267,20 +267,20 @@ class StateFollower:
     def state(self) -> RunState:
         """The current state."""
         conversation = self.conversation
-        queue: list[WaitingJob] = []
-        running: list[RunningJob] = []
+        queue: list[QueuedJob] = []
+        running: list[ExecutedJob] = []
         taken: list[tuple[int, int]] = []
         for job_id in self._submitted:
             record = conversation.jobs.get(job_id)
             if record is None or record.job is None:
                 continue
             if record.state is _WAITING:
-                queue.append(WaitingJob(job_id, self._submitted[job_id], record.job))
+                queue.append(QueuedJob(job_id, self._submitted[job_id], record.job))
             elif record.state in _RUNNING and record.allocation is not None:
                 since = self._started.get(job_id, record.since or 0.0)
                 hosts_of_it = canonical_hosts(record.allocation)
                 running.append(
-                    RunningJob(job_id, self._submitted[job_id], since, hosts_of_it, record.job, record.kill_due)
+                    ExecutedJob(job_id, self._submitted[job_id], since, hosts_of_it, record.job, record.kill_due)
                 )
                 taken += read_hosts(record.allocation).intervals
         running.sort(key=lambda job: job.started)  # stable: at the same moment, in the order of submission

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from batprotocol._util.files import naming
 from batprotocol._util.requirements import installing
-from batprotocol._util.tables import NAMES, Rows, names_text, plain_names
+from batprotocol._util.tables import NAMES, TableRows, names_text, plain_names
 from batprotocol.errors import InputError, PackageMissing, shown
 from batprotocol.model import FinalJobState
 from batprotocol.results.arithmetic import SHORTEST, times
@@ -302,7 +302,7 @@ def parse_jobs(lines: Iterable[str], name: str) -> Iterator[JobRow]:
     """
     rows = None
     try:
-        rows = Rows(lines)
+        rows = TableRows(lines)
         lacks = [column for column in COLUMNS if column not in rows.columns]
         if lacks:
             raise InputError(f"it is not a jobs.csv: columns are missing, such as {lacks[0]}", file=name)

@@ -38,7 +38,7 @@ from batprotocol.results.times import (
     share_of_time,
     whole_jobs,
 )
-from batprotocol.workloads.requests import Allocated, Attempt
+from batprotocol.workloads.requests import Allocated, AttemptReport
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -199,7 +199,9 @@ def availability(events: Iterable[TimedHostEvent], hosts: int, begin: float, end
     return 1 - area / (hosts * (end - begin)), away.complete(begin, end) / (end - begin), unable
 
 
-def joined_run(seen: RunRows, attempts: Iterable[Attempt], events: Iterable[TimedHostEvent], hosts: int) -> JoinedRun:
+def joined_run(
+    seen: RunRows, attempts: Iterable[AttemptReport], events: Iterable[TimedHostEvent], hosts: int
+) -> JoinedRun:
     """Join the attempts of each job.
 
     Args:
@@ -389,7 +391,7 @@ class GroupOptions(TypedDict, total=False):
     cool_down: float
     begin: float | None
     end: float | None
-    attempts: Iterable[Attempt]
+    attempts: Iterable[AttemptReport]
     electricity: Electricity
     cores: int | None
     allocations: Iterable[Allocated]

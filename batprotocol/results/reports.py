@@ -21,7 +21,7 @@ from batprotocol.errors import InputError, shown
 from batprotocol.results.files import read_energy
 from batprotocol.results.times import TimedHostEvent, host_events_of
 from batprotocol.workloads.events import read_external_events, write_event_lines
-from batprotocol.workloads.requests import Allocated, Attempt
+from batprotocol.workloads.requests import Allocated, AttemptReport
 from batprotocol.workloads.requests.notation import Gres
 from batprotocol.workloads.requests.usage import ENDS
 
@@ -334,7 +334,7 @@ _TIMES: Final = ("starting_time", "finish_time", "work", "checkpoints", "restart
 _COUNT: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
-def write_attempts(path: str | os.PathLike[str], attempts: Iterable[Attempt]) -> None:
+def write_attempts(path: str | os.PathLike[str], attempts: Iterable[AttemptReport]) -> None:
     """Write an attempts.csv, as a whole or not at all.
 
     Args:
@@ -350,13 +350,13 @@ def write_attempts(path: str | os.PathLike[str], attempts: Iterable[Attempt]) ->
         file.write(text.encode())
 
 
-def attempts_text(attempts: Iterable[Attempt]) -> str:
+def attempts_text(attempts: Iterable[AttemptReport]) -> str:
     """The text of an attempts.csv.
 
     Raises:
         InputError: an attempt could not be read back; the error names the job, and the column.
 
-    >>> lost = Attempt(
+    >>> lost = AttemptReport(
     ...     job_id="w0!1", first_id="w0!1", number=0, starting_time=0.0, finish_time=9.0, end="failure", lost=9.0
     ... )
     >>> print(attempts_text([lost]))
@@ -367,7 +367,7 @@ def attempts_text(attempts: Iterable[Attempt]) -> str:
     return reports_text("attempts.csv", _ATTEMPT_COLUMNS, map(_attempt_values, attempts), _attempt)
 
 
-def _attempt_values(each: Attempt) -> list[str]:
+def _attempt_values(each: AttemptReport) -> list[str]:
     return [
         *(each.job_id, each.first_id, str(each.number), f"{each.starting_time:f}", f"{each.finish_time:f}"),
         *(each.end, each.next_id),
@@ -375,7 +375,7 @@ def _attempt_values(each: Attempt) -> list[str]:
     ]
 
 
-def read_attempts(path: str | os.PathLike[str]) -> list[Attempt]:
+def read_attempts(path: str | os.PathLike[str]) -> list[AttemptReport]:
     """Read an attempts.csv. Times have six decimals.
 
     Raises:
@@ -386,7 +386,7 @@ def read_attempts(path: str | os.PathLike[str]) -> list[Attempt]:
         return parse_attempts(file, os.fspath(path))
 
 
-def parse_attempts(lines: Iterable[str], name: str) -> list[Attempt]:
+def parse_attempts(lines: Iterable[str], name: str) -> list[AttemptReport]:
     """Read the text of an attempts.csv, see `read_attempts`.
 
     Args:
@@ -399,7 +399,7 @@ def parse_attempts(lines: Iterable[str], name: str) -> list[Attempt]:
     return parse_reports(lines, name, "attempts.csv", _ATTEMPT_COLUMNS, _attempt)
 
 
-def _attempt(row: Mapping[str, str]) -> Attempt:
+def _attempt(row: Mapping[str, str]) -> AttemptReport:
     checks = (
         ("job_id", "the name of a job", row["job_id"] != ""),
         ("first_id", "the name of a job", row["first_id"] != ""),
@@ -408,7 +408,7 @@ def _attempt(row: Mapping[str, str]) -> Attempt:
         *((column, "seconds", is_seconds(row[column])) for column in _TIMES),
     )
     expect_values(row, checks)
-    return Attempt(
+    return AttemptReport(
         job_id=row["job_id"],
         first_id=row["first_id"],
         number=int(row["number"]),
@@ -457,7 +457,7 @@ class KnownPower(msgspec.Struct, frozen=True):
     allocations: tuple[Allocated, ...] = ()
 
 
-def write_failures(prefix: str, attempts: Collection[Attempt], events: Collection[TimedHostEvent]) -> None:
+def write_failures(prefix: str, attempts: Collection[AttemptReport], events: Collection[TimedHostEvent]) -> None:
     """Write the failures of a run, if it had some.
 
     Args:
@@ -475,7 +475,7 @@ def write_failures(prefix: str, attempts: Collection[Attempt], events: Collectio
             write_event_lines(events, file)
 
 
-def failures_beside(prefix: str) -> tuple[list[Attempt], list[TimedHostEvent]]:
+def failures_beside(prefix: str) -> tuple[list[AttemptReport], list[TimedHostEvent]]:
     """The failures of a run: the attempts of its jobs, and the events of its hosts.
 
     Args:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from batprotocol.results.text import Summary
     from batprotocol.results.times import SharedUse, TimedHostEvent
     from batprotocol.workloads.events import ExternalEventList
-    from batprotocol.workloads.requests import Allocated, Attempt
+    from batprotocol.workloads.requests import Allocated, AttemptReport
     from batprotocol.workloads.workload import Workload
 
 __all__ = ["Result"]
@@ -80,7 +80,7 @@ class Result:
         self._points = points
         self._events = tuple(events)
         self._known: tuple[Sequence[Allocated], SharedUse | None] | None = None
-        self.attempts: Sequence[Attempt] = ()
+        self.attempts: Sequence[AttemptReport] = ()
         """The attempts of jobs as the scheduler reports them: set it to `Policy.attempts` before you ask for metrics.
 
         Without it, attempts are joined by the names of jobs, see `measured`."""

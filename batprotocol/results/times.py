@@ -24,7 +24,7 @@ from batprotocol.results.arithmetic import SHORTEST, StepSeries
 from batprotocol.results.observers import JobRow
 from batprotocol.workloads.events import ExternalEventList
 from batprotocol.workloads.host_events import HostChange, HostEvent, HostStates, Window, read_host_event
-from batprotocol.workloads.requests import Allocated, Attempt
+from batprotocol.workloads.requests import Allocated, AttemptReport
 from batprotocol.workloads.requests.usage import RERUN_WORKLOAD, busy_hosts, share_hosts, submitted_id
 
 __all__ = [
@@ -204,7 +204,7 @@ def whole_jobs(seen: RunRows, first_ids: Mapping[str, str]) -> list[WholeJob]:
     return whole
 
 
-def joined_rows(rows: Iterable[JobRow], attempts: Iterable[Attempt] = ()) -> list[JobRow]:
+def joined_rows(rows: Iterable[JobRow], attempts: Iterable[AttemptReport] = ()) -> list[JobRow]:
     """The rows of a run, where a job that ran several times has one row: from its first start to its last end.
 
     It has the name and the submission under which it was submitted first, and all else of its last attempt.

@@ -7,7 +7,7 @@ The modules have these roles: from its inputs, the simulator creates the `machin
 and the queue of future events) and the actors of `batsim`. `actions` has everything that takes time and shares hosts
 and links. The rows of result files go to observers of `batprotocol.results`. `components` connects to decision
 components that are not Python objects. `simulation` runs a simulation from its inputs to its results, and watchers such
-as a `Recorder` can follow its messages. `copies` copies a simulation.
+as a `SimulationRecorder` can follow its messages. `copies` copies a simulation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from batprotocol.simulator.batsim.simulator import Simulator
     from batprotocol.simulator.components import connect, load_library
     from batprotocol.simulator.options import SimulationOptions
-    from batprotocol.simulator.recorder import Recorder
+    from batprotocol.simulator.recorder import SimulationRecorder
     from batprotocol.simulator.simulation import DecisionComponent, Player, Watcher, simulate, watched
     from batprotocol.workloads import *
 
@@ -33,7 +33,7 @@ __all__ = [
     "DecisionComponent",
     "InputError",
     "Player",
-    "Recorder",
+    "SimulationRecorder",
     "SimulationOptions",
     "Simulator",
     "Watcher",
@@ -50,7 +50,7 @@ _MODULES = {
     "batsim.simulator": ("Simulator",),
     "components": ("connect", "load_library"),
     "options": ("SimulationOptions",),
-    "recorder": ("Recorder",),
+    "recorder": ("SimulationRecorder",),
     "simulation": ("DecisionComponent", "Player", "Watcher", "simulate", "watched"),
 }
 _OTHERS = {
@@ -60,7 +60,7 @@ _OTHERS = {
 }
 _own = old_names(
     __name__,
-    {"scaled_load": "scaled_arrivals"},
+    {"Host": "PlatformHost", "Recorder": "SimulationRecorder", "scaled_load": "scaled_arrivals"},
     late={name: module for module, names in _MODULES.items() for name in names},
 )
 

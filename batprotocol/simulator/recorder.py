@@ -13,10 +13,10 @@ from batprotocol.results import Result
 from batprotocol.results.files import jobs_text, schedule_text
 from batprotocol.wire import FORMATS, frames
 
-__all__ = ["Recorder"]
+__all__ = ["SimulationRecorder"]
 
 
-class Recorder(recording.Recorder):
+class SimulationRecorder(recording.Recorder):
     """Records the conversation of a simulation. Use it in a `with`, which finishes the recording.
 
     Args:

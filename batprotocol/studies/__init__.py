@@ -12,10 +12,11 @@ take this way:
   keeps the conversation of runs that fail.
 - `_measurement` computes metrics when runs end, or later from their files. It also has the offered load of each
   workload.
-- `store` keeps the results, and returns them as rows. `comparing` makes tables, plots and comparisons of rows from any
-  source.
+- `store` keeps the results, and returns them as `rows`. `comparing` makes tables, plots and comparisons of rows from
+  any source.
 - `whatif` finds the changes that another scheduler would have made to a log, and reports them. `recorded` compares
-  recordings of a real Slurm with their replays. `conformance` tests a decision component in many simulations.
+  `slurm_recordings`, those of a real Slurm, with their replays. `conformance` tests a decision component in many
+  simulations.
 - `commands` has the commands `study`, `whatif` and `compare`.
 """
 
@@ -23,8 +24,9 @@ from batprotocol.errors import StudyError
 from batprotocol.studies._measurement import WorkloadLoad, loads_of, with_groups, with_metrics
 from batprotocol.studies.execution import Progress, Study, read_rows
 from batprotocol.studies.keys import KEYS
+from batprotocol.studies.rows import Row, Rows
 from batprotocol.studies.runs import Run
-from batprotocol.studies.store import Row, Rows, Store
+from batprotocol.studies.store import Store
 
 __all__ = [
     "KEYS",

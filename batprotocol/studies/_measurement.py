@@ -28,10 +28,10 @@ from batprotocol.simulator import (
 )
 from batprotocol.studies.comparing.rows import ResultRow, axes_of, label
 from batprotocol.studies.keys import KEYS
+from batprotocol.studies.rows import Rows, failures_in, groups_in, jobs_in, users_in, workflows_in
 from batprotocol.studies.runs import DONE, Measure, OwnMetricFile
 from batprotocol.studies.sources import StudyFiles, electricity_of, known_electricity
-from batprotocol.studies.store.rows import Rows, failures_in, groups_in, jobs_in, users_in, workflows_in
-from batprotocol.workloads.requests import Attempt
+from batprotocol.workloads.requests import AttemptReport
 
 FUNCTION: Final = "batprotocol.studies._measurement:measure_again"
 """The function that engines call to measure runs from their files."""
@@ -57,7 +57,7 @@ class Measurable(msgspec.Struct, frozen=True, kw_only=True):
     users: Mapping[str, Any] | None = None
     consumed_joules: float | None = None
     workflows: Sequence[WorkflowResult] = ()
-    attempts: Sequence[Attempt] = ()
+    attempts: Sequence[AttemptReport] = ()
     events: Sequence[TimedHostEvent] = ()
     power: KnownPower = KnownPower()
 

@@ -19,11 +19,11 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol._util.engines.interface import PRINTED
+from batprotocol._util.engines import PRINTED
 from batprotocol._util.tables import LeftOut
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc import run
-from batprotocol.edc.embedded.options import OPTION, Report, carried, library
+from batprotocol.edc.embedded.options import OPTION, EmbeddedReport, carried, library
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import InputError, PeerGone
 from batprotocol.model import Message
@@ -44,9 +44,10 @@ from batprotocol.simulator import (
     workflow_results,
     write_allocations,
 )
-from batprotocol.simulator.recorder import Recorder
+from batprotocol.simulator.recorder import SimulationRecorder
 from batprotocol.studies._inputs import Inputs, Submitted, file_of_events, made_events, until_of
 from batprotocol.studies._measurement import Measurable, measures_of
+from batprotocol.studies.rows import GROUPS, USERS, WORKFLOWS, rounded
 from batprotocol.studies.runs import (
     DONE,
     FAILED,
@@ -61,7 +62,6 @@ from batprotocol.studies.runs import (
     is_full,
 )
 from batprotocol.studies.sources import Shelf, StudyFiles
-from batprotocol.studies.store.rows import GROUPS, USERS, WORKFLOWS, rounded
 from batprotocol.workloads import platform_xml, workload_json
 
 # The conversation of a run, kept until the run ends. If the run fails, it becomes a recording.
@@ -82,7 +82,7 @@ class Keeper:
         self._path = os.path.join(folder, RECORDING)
         self._hello: tuple[str, Message] | None = None
         self._messages: list[Message] = []  # in turns: the simulator's, the reply
-        self._recorder: Recorder | None = None
+        self._recorder: SimulationRecorder | None = None
         self._is_reply = False
 
     def hello(self, init: str, message: Message) -> None:
@@ -103,7 +103,7 @@ class Keeper:
         if self._hello is None:
             return
         if self._recorder is None:
-            self._recorder = Recorder(self._path)
+            self._recorder = SimulationRecorder(self._path)
             self._recorder.hello(*self._hello)
         for message in self._messages:
             (self._recorder.answered if self._is_reply else self._recorder.sent)(message)
@@ -536,7 +536,7 @@ def _inside(task: Task, batsim: _Batsim, values: dict[str, str], root: str, scra
     )
     batsim.start()
     status = batsim.status(None)
-    found = Report.read(report)
+    found = EmbeddedReport.read(report)
     if status or found.state != "over":
         reason = found.reason or {"": "it has not loaded the scheduler", "begun": "the simulation was not over"}.get(
             found.state, ""

@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from batprotocol._util.engines.dask import missing
+from batprotocol._util.engines import missing
 from batprotocol.errors import ClusterError, PackageMissing, StudyError
 from batprotocol.sites.slurm.client import JobBatch, SlurmClient, SlurmError
 from batprotocol.studies import _preparation as preparing

@@ -15,8 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from batprotocol._util.engines import Ended, Engine
-from batprotocol._util.engines.processes import cores
+from batprotocol._util.engines import Ended, Engine, cores
 from batprotocol._util.files import reason_of
 from batprotocol.errors import ClusterError
 from batprotocol.studies.execution import SLURM_WORKERS, engine_on

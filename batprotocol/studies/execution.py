@@ -21,10 +21,10 @@ from batprotocol.studies import _measurement as measuring
 from batprotocol.studies._description import Description, read_description
 from batprotocol.studies._inputs import checked
 from batprotocol.studies._simulation import FUNCTION
+from batprotocol.studies.rows import Rows
 from batprotocol.studies.runs import DONE, FAILED, Measure, Outcome, Run, RunLimits
 from batprotocol.studies.sources import StudyFiles
-from batprotocol.studies.store import Rows, Store
-from batprotocol.studies.store.store import key_of
+from batprotocol.studies.store import Store, key_of
 
 __all__ = [
     "SLURM_WORKERS",
@@ -75,7 +75,7 @@ def engine_on(
     engine: Engine
     with ExitStack() as ends:
         if slurm is not None:
-            from batprotocol._util.engines.dask import DaskEngine
+            from batprotocol._util.engines import DaskEngine
             from batprotocol.sites.slurm.client import LocalRunner, SlurmCommands
             from batprotocol.studies._slurm_workers import SlurmWorkers, Wheels
 
@@ -85,7 +85,7 @@ def engine_on(
             security = workers.security
             engine = DaskEngine(function, workers.address, seconds=seconds, memory=memory, security=security)
         elif dask is not None:
-            from batprotocol._util.engines.dask import DaskEngine
+            from batprotocol._util.engines import DaskEngine
 
             engine = DaskEngine(function, dask, seconds=seconds, memory=memory)
         else:
@@ -408,7 +408,7 @@ def read_rows(path: str | os.PathLike[str], store: str | os.PathLike[str] | None
 
 
 def _count(processes: int | None, runs: int) -> int:
-    from batprotocol._util.engines.processes import cores
+    from batprotocol._util.engines import cores
 
     if processes is not None and processes < 1:
         raise StudyError(f"expected at least one process, got {processes}; use 1 or more")

@@ -12,9 +12,10 @@ from functools import cache
 from typing import NamedTuple, Protocol
 
 from batprotocol import model
+from batprotocol._util.deprecation import old_names
 from batprotocol.model import Message
 
-__all__ = ["ENGINE", "ENGINES", "Engine", "decode", "encode", "engine", "use_engine"]
+__all__ = ["ENGINE", "ENGINES", "CodecEngine", "decode", "encode", "engine", "use_engine"]
 
 
 class Encode(Protocol):
@@ -31,7 +32,7 @@ class EncodeJson(Protocol):
         """The text of the message."""
 
 
-class Engine(NamedTuple):
+class CodecEngine(NamedTuple):
     """The functions that read and write. Those of JSON are for plain messages only, and give None for others."""
 
     decode: Callable[[bytes | bytearray | memoryview], Message]
@@ -44,14 +45,14 @@ def _not_plain(message: Message, /, *, allow_late_events: bool = False) -> None:
     """The Python engine writes all JSON in the one way that `batprotocol.wire.json` has."""
 
 
-def _python() -> Engine:
+def _python() -> CodecEngine:
     from batprotocol.wire import engine as python
     from batprotocol.wire import plain
 
-    return Engine(python.decode, python.encode, plain.read, _not_plain)
+    return CodecEngine(python.decode, python.encode, plain.read, _not_plain)
 
 
-def _native() -> Engine:
+def _native() -> CodecEngine:
     from batprotocol.wire import _native as native
 
     def read_carefully(data: bytes | bytearray | memoryview) -> Message:
@@ -63,11 +64,11 @@ def _native() -> Engine:
         return engine("python").encode(message, allow_late_events=allow_late_events)
 
     native.bind(model, read_carefully, write_carefully)
-    return Engine(native.decode, native.encode, native.decode_json, native.encode_json)
+    return CodecEngine(native.decode, native.encode, native.decode_json, native.encode_json)
 
 
 @cache
-def engine(name: str) -> Engine:
+def engine(name: str) -> CodecEngine:
     """The engine of this name, "python" or "native". `ImportError` where the native one was not compiled."""
     return {"python": _python, "native": _native}[name]()
 
@@ -133,3 +134,5 @@ def _first_encode(message: Message, /, *, allow_late_events: bool = False) -> by
 if ENGINE == "python":
     # The generated codec takes longer to import than all else here: it waits for the first message.
     decode, encode = _first_decode, _first_encode
+
+__getattr__ = old_names(__name__, {"Engine": "CodecEngine"})

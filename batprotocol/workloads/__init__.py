@@ -64,7 +64,7 @@ if TYPE_CHECKING:
         with_recordings,
     )
     from batprotocol.workloads.network import LOOPBACK, NO_ROUTE, Link, Route
-    from batprotocol.workloads.platform import HOST_LIMIT, Host, Platform, Role, platform_for
+    from batprotocol.workloads.platform import HOST_LIMIT, Platform, PlatformHost, Role, platform_for
     from batprotocol.workloads.platform_files import platform_xml, read_platform
     from batprotocol.workloads.swf import read_swf
     from batprotocol.workloads.workflows import Workflow, WorkflowTask, read_workflow, workflow_workload
@@ -83,11 +83,11 @@ __all__ = [
     "ExternalEventList",
     "FailureModel",
     "Fixed",
-    "Host",
     "Law",
     "Link",
     "Lognormal",
     "Platform",
+    "PlatformHost",
     "Role",
     "Route",
     "SleepPState",
@@ -185,7 +185,7 @@ _MODULES = {
         "with_recordings",
     ),
     "network": ("LOOPBACK", "Link", "NO_ROUTE", "Route"),
-    "platform": ("HOST_LIMIT", "Host", "Platform", "Role", "platform_for"),
+    "platform": ("HOST_LIMIT", "PlatformHost", "Platform", "Role", "platform_for"),
     "platform_files": ("platform_xml", "read_platform"),
     "swf": ("read_swf",),
     "workflows": ("Workflow", "WorkflowTask", "read_workflow", "workflow_workload"),
@@ -193,4 +193,6 @@ _MODULES = {
     "workload_files": ("read_traces", "workload_json"),
 }
 
-__getattr__ = old_names(__name__, {}, late={name: module for module, names in _MODULES.items() for name in names})
+__getattr__ = old_names(
+    __name__, {"Host": "PlatformHost"}, late={name: module for module, names in _MODULES.items() for name in names}
+)

@@ -19,7 +19,7 @@ from batprotocol.model import Host as ModelHost
 from batprotocol.model import HostProperty
 from batprotocol.workloads.electricity.hosts import read_watts
 from batprotocol.workloads.network import ClusterZone
-from batprotocol.workloads.platform import Host, Platform, Role, SleepPState, Watts
+from batprotocol.workloads.platform import Platform, PlatformHost, Role, SleepPState, Watts
 from batprotocol.workloads.requests import expanded_names, read_offer
 from batprotocol.workloads.requests.vocabulary import HOST_KEYS
 from batprotocol.workloads.simgrid import parse_speed
@@ -57,7 +57,7 @@ def described_platform(lines: str | Iterable[str], *, limit: int = _MOST) -> Pla
             line with hosts.
     """
     texts = re.split("[;\n]", lines) if isinstance(lines, str) else list(lines)
-    hosts: list[Host] = []
+    hosts: list[PlatformHost] = []
     for number, text in enumerate(texts, 1):
         if text.split("#")[0].strip():
             try:
@@ -95,16 +95,16 @@ def read_described(stream: BinaryIO, *, mmax: int | None, energy: bool, host_lim
     return _platform_of(made.hosts[:mmax], filename)
 
 
-def _platform_of(hosts: Sequence[Host], filename: str = "") -> Platform:
+def _platform_of(hosts: Sequence[PlatformHost], filename: str = "") -> Platform:
     """The platform of hosts with different names."""
     names = [host.name for host in hosts]
     zone = ClusterZone("cluster")
     members = {name: zone.add(name) for name in ("master_host", *names)}
-    master = Host(id=-1, name="master_host", speeds=(1e9,), role=Role.MASTER)
+    master = PlatformHost(id=-1, name="master_host", speeds=(1e9,), role=Role.MASTER)
     return Platform(hosts, master, members, filename=filename)
 
 
-def _hosts_of(text: str, first: int, limit: int) -> list[Host]:
+def _hosts_of(text: str, first: int, limit: int) -> list[PlatformHost]:
     pattern, *words = text.split()
     names = expanded_names(pattern, max(limit, 1))
     properties: dict[str, str] = {}
@@ -128,7 +128,7 @@ def _hosts_of(text: str, first: int, limit: int) -> list[Host]:
     cores = read_offer(sample).cores
     watts = read_watts(properties, 1)
     return [
-        Host(id=first + place, name=name, speeds=(speed,), cores=cores, properties=given, watts=watts)
+        PlatformHost(id=first + place, name=name, speeds=(speed,), cores=cores, properties=given, watts=watts)
         for place, name in enumerate(names)
     ]
 
@@ -256,7 +256,7 @@ def with_watts(platform: Platform, watts: TypicalWatts) -> Platform:
     return platform.replaced([host if host.watts is not None else _with_watts(host, watts) for host in platform.hosts])
 
 
-def _with_watts(host: Host, watts: TypicalWatts) -> Host:
+def _with_watts(host: PlatformHost, watts: TypicalWatts) -> PlatformHost:
     if host.sleep_pstates:
         raise InputError("it sleeps, so add the property wattage_per_state to the platform", f"host {host.name}")
     if host.role is not Role.COMPUTE:

@@ -34,8 +34,8 @@ __all__ = [
     "DEFAULT_MASTER",
     "HOST_LIMIT",
     "DescribedHost",
-    "Host",
     "Platform",
+    "PlatformHost",
     "Role",
     "SleepPState",
     "Watts",
@@ -59,7 +59,7 @@ class Role(Enum):
     """Sends and receives the bytes of storage profiles."""
 
 
-class Host(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class PlatformHost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A host of a platform.
 
     Args:
@@ -124,8 +124,8 @@ class Platform:
 
     def __init__(
         self,
-        hosts: Iterable[Host],
-        master: Host,
+        hosts: Iterable[PlatformHost],
+        master: PlatformHost,
         members: Mapping[str, ZoneMember],
         *,
         tcp_gamma: float = TCP_GAMMA,
@@ -134,7 +134,7 @@ class Platform:
         concurrency_limit: int = 0,
         filename: str = "",
     ) -> None:
-        self.hosts: tuple[Host, ...] = tuple(hosts)
+        self.hosts: tuple[PlatformHost, ...] = tuple(hosts)
         self.master = master
         self.tcp_gamma = tcp_gamma
         self.timing = timing
@@ -144,7 +144,7 @@ class Platform:
         self._members = dict(members)
         self._routes: dict[tuple[str, str], Route] = {}
 
-    def zones(self, host: Host) -> tuple[str, ...]:
+    def zones(self, host: PlatformHost) -> tuple[str, ...]:
         """The names of the zones that a host is in, the outermost first."""
         member = self._members.get(host.name)
         return () if member is None or member.zone is None else tuple(zone.name for zone in member.zone.path())
@@ -199,7 +199,7 @@ class Platform:
                 zone.up[member] = (Link(f"{name}_UP", bandwidth, latency),)
                 zone.down[member] = (Link(f"{name}_DOWN", bandwidth, latency),)
         hosts = [
-            Host(
+            PlatformHost(
                 id=number,
                 name=f"host{number}",
                 speeds=states,
@@ -210,9 +210,9 @@ class Platform:
             )
             for number in range(count)
         ]
-        return cls(hosts, Host(id=-1, name="master_host", speeds=states, role=Role.MASTER), members)
+        return cls(hosts, PlatformHost(id=-1, name="master_host", speeds=states, role=Role.MASTER), members)
 
-    def replaced(self, hosts: Iterable[Host]) -> Platform:
+    def replaced(self, hosts: Iterable[PlatformHost]) -> Platform:
         """The platform with other hosts at the same places of the network: they have the same names and numbers."""
         changed = Platform.__new__(Platform)
         changed.__dict__.update(self.__getstate__())
@@ -226,22 +226,22 @@ class Platform:
         return sum(host.cores for host in self.computation_hosts)
 
     @property
-    def computation_hosts(self) -> tuple[Host, ...]:
+    def computation_hosts(self) -> tuple[PlatformHost, ...]:
         """The hosts that execute jobs. They are first in `hosts`."""
         return tuple(host for host in self.hosts if host.role is Role.COMPUTE)
 
     @property
-    def storage_hosts(self) -> tuple[Host, ...]:
+    def storage_hosts(self) -> tuple[PlatformHost, ...]:
         """The hosts that store the bytes of storage profiles. They are last in `hosts`."""
         return tuple(host for host in self.hosts if host.role is Role.STORAGE)
 
-    def host(self, name: str) -> Host | None:
+    def host(self, name: str) -> PlatformHost | None:
         """The host of this name, the master included, or None."""
         if name == self.master.name:
             return self.master
         return next((host for host in self.hosts if host.name == name), None)
 
-    def route(self, source: Host, target: Host) -> Route:
+    def route(self, source: PlatformHost, target: PlatformHost) -> Route:
         """The route of bytes from a host to another one or to itself; `NO_ROUTE` if there is none."""
         key = (source.name, target.name)
         found = self._routes.get(key)
@@ -252,7 +252,7 @@ class Platform:
             self._routes[key] = found
         return found
 
-    def message_cost(self, host: Host) -> float:
+    def message_cost(self, host: PlatformHost) -> float:
         """The seconds that a message from this host to the master takes: latencies + 1 byte / smallest bandwidth."""
         return self.route(host, self.master).message_cost
 
@@ -361,9 +361,9 @@ def made_platform(
     """
     hosts = list(described)
     given = _given_roles(hosts, roles, master)
-    masters: list[Host] = []
-    computing: list[Host] = []
-    storing: list[Host] = []
+    masters: list[PlatformHost] = []
+    computing: list[PlatformHost] = []
+    storing: list[PlatformHost] = []
     for host in hosts:
         try:
             made = _made(host, given.get(host.name, ""), energy)
@@ -411,7 +411,7 @@ def _given_roles(hosts: list[DescribedHost], roles: Sequence[tuple[str, str]], m
     return given
 
 
-def _made(host: DescribedHost, given: str, energy: bool) -> Host:
+def _made(host: DescribedHost, given: str, energy: bool) -> PlatformHost:
     properties = dict(host.properties)
     if given:
         properties["role"] = f"{properties['role']},{given}" if properties.get("role") else given
@@ -430,7 +430,7 @@ def _made(host: DescribedHost, given: str, energy: bool) -> Host:
             raise
     if energy and watts is None and role is not Role.MASTER:
         raise InputError("to measure energy, add the property wattage_per_state", "wattage_per_state")
-    made = Host(
+    made = PlatformHost(
         id=-1,
         name=host.name,
         speeds=host.speeds,

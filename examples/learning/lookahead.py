@@ -14,7 +14,7 @@ from statistics import fmean
 
 import numpy as np
 
-from batprotocol.gym import Batch, Log, order_of
+from batprotocol.gym import Batch, LogArrays, order_of
 from batprotocol.policies import EASY, FCFS
 from batprotocol.simulator import named_workload
 
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--backfilling", action="store_true")
     parser.add_argument("--starts", type=int, nargs="+", default=STARTS)
     given = parser.parse_args()
-    log = Log(named_workload(f"{given.log}?jobs=0-&larger=yes&runtime-limits=yes"))
+    log = LogArrays(named_workload(f"{given.log}?jobs=0-&larger=yes&runtime-limits=yes"))
     env = Batch(log, jobs=given.jobs, max_queue=given.jobs, backfilling=PUBLISHED if given.backfilling else None)
     values = []
     for first in given.starts:

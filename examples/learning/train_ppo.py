@@ -27,7 +27,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import nn
 
-from batprotocol.gym import Batch, Log
+from batprotocol.gym import Batch, LogArrays
 from batprotocol.gym.observations import MACHINE
 from batprotocol.policies import EASY, FCFS
 from batprotocol.simulator import named_workload
@@ -174,7 +174,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=Path("model.zip"))
     given = parser.parse_args()
     torch.set_num_threads(1)
-    log = Log(named_workload(f"{given.log}?jobs=0-&larger=yes&runtime-limits=yes"))
+    log = LogArrays(named_workload(f"{given.log}?jobs=0-&larger=yes&runtime-limits=yes"))
     options: dict[str, Any] = {"backfilling": PUBLISHED, "observation": "flat", "max_running": 0}
     make = partial(Relative, log, jobs=given.jobs, within=TRAINING, reward_at="step", **options)
     envs = DummyVecEnv([make] * given.envs)

@@ -17,7 +17,7 @@ import zmq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batprotocol._util.sockets.channel import Link
+from batprotocol._util.sockets import RouterLink
 
 WITHOUT_ENGINE = True
 
@@ -37,7 +37,7 @@ class Ends:
             peer.routing_id = b"peer %d" % number
             peer.rcvtimeo = 10_000
             peer.connect("inproc://ends")
-        self.link = Link(self.socket)
+        self.link = RouterLink(self.socket)
 
     def __enter__(self) -> Ends:
         return self

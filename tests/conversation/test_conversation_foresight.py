@@ -35,7 +35,7 @@ from talks import (
 from batprotocol.conversation import AnyMessage, Conversation, Violation, check
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.conversation.profiles import in_order
-from batprotocol.conversation.state import State
+from batprotocol.conversation.state import ConversationState
 from batprotocol.model import (
     DelayProfile,
     ForceSimulationStopEvent,
@@ -238,7 +238,7 @@ def nested(draw: st.DrawFn) -> dict[str, Profile]:
 
 @given(nested())
 def test_in_order(profiles: dict[str, Profile]) -> None:
-    state = State({})
+    state = ConversationState({})
     state.profiles.update(profiles)
     whole = list(profiles)[-1]
     leaves = expanded(profiles, whole)
@@ -251,7 +251,7 @@ def test_in_order(profiles: dict[str, Profile]) -> None:
 
 
 def test_profiles_that_hold_themselves_end() -> None:
-    state = State({})
+    state = ConversationState({})
     state.profiles.update({"d!a": sequence("d!b", "d!p", times=2**32 - 1), "d!b": sequence("d!a"), "d!p": DELAY})
     assert [name for name, *_ in in_order(state, "d!a")] == ["d!p"]
     deep: dict[str, Profile | None] = {f"d!{number}": sequence(f"d!{number + 1}", times=9) for number in range(9999)}

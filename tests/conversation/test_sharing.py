@@ -100,7 +100,7 @@ def test_usage_is_a_tree_of_the_moment_when_it_was_asked_for() -> None:
     assert len(other) == 3
     assert {held.data for held in holding.usage()} == {"w0!2"}
     assert two.copy() == copy.deepcopy(two) == pickle.loads(pickle.dumps(two)) == two
-    with pytest.raises(AttributeError, match="'Usage' object has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="'HostIntervals' object has no attribute 'nothing'"):
         two.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 

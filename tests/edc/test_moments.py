@@ -22,7 +22,7 @@ from support import ROOT
 
 from batprotocol import Message, RuleViolation
 from batprotocol.edc import Scheduler, rehearse, run, serve
-from batprotocol.edc.moments import Moment, moment_of, note_event
+from batprotocol.edc.moments import MomentNote, moment_of, note_event
 from batprotocol.legacy.bridge import CheckedScheduler
 from batprotocol.model import DelayProfile, JobSubmittedEvent
 from batprotocol.simulator import Platform, StaticJob, Workload, simulate
@@ -198,7 +198,7 @@ def test_notes_of_others_are_kept() -> None:
     error.__notes__ = ["mine"]
     note_event(error, submitted(1.0), 4, None)
     assert error.__notes__[0] == "mine"
-    assert isinstance(error.__notes__[1], Moment)
+    assert isinstance(error.__notes__[1], MomentNote)
 
 
 def test_signals_are_no_exceptions_of_a_scheduler() -> None:

@@ -14,7 +14,7 @@ from fast_oracle import goldens, recordings, verdicts
 from memory import Peak, peak_memory
 
 from batprotocol.errors import DecodeError
-from batprotocol.fast import Channel, Topic
+from batprotocol.fast import Topic, TopicKind
 from batprotocol.fast.recording import read_line
 from batprotocol.fast.wire import decode, decode_alone, encode, from_json
 from batprotocol.fast.wire._yaml import DEEPEST, LARGEST, MOST_NODES
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 SECONDS = 1.0
 BYTES = 100_000_000
-TASK = Channel.MIGFRA_TASK.topic("node-a")
+TASK = TopicKind.MIGFRA_TASK.topic("node-a")
 PIECES = (
     *(
         b"- ",
@@ -95,7 +95,7 @@ def mutated(seed: int, count: int) -> Iterator[tuple[bytes, Topic]]:
             begin = chance.randrange(len(other) + 1)
             new = chance.choice((chance.choice(PIECES), bytes([chance.randrange(256)]), other[begin : begin + 30], b""))
             data[start:end] = new * chance.choice((1, 1, 1, 2, 30))
-        yield bytes(data), topic if chance.random() < 0.8 else chance.choice(list(Channel)).topic("node-a", 1)
+        yield bytes(data), topic if chance.random() < 0.8 else chance.choice(list(TopicKind)).topic("node-a", 1)
 
 
 def quick(read: Callable[[], Any]) -> Any:
@@ -134,7 +134,7 @@ def test_mutations(part: int) -> None:
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.minutes) for seed in range(2, 6))])
 def test_mutated_topics_lines_and_json(seed: int) -> None:
     chance = random.Random(seed)
-    topics = [channel.filter("node-a", "42") for channel in Channel]
+    topics = [channel.filter("node-a", "42") for channel in TopicKind]
     lines = [line for path in recordings() for line in path.read_bytes().splitlines()]
     for _ in range(20_000 if seed > 1 else 1000):
         text = chance.choice(topics)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import DecodeError, EncodeError
-from batprotocol.fast import ROUTES, Channel, Participant, Topic
+from batprotocol.fast import ROUTES, Participant, Topic, TopicKind
 from batprotocol.fast import strategies as fast
 from batprotocol.fast.topics import QOS, RESULTS, routes_on
 from batprotocol.fast.values import Quit, Task
@@ -29,8 +29,8 @@ def test_whatever_is_a_topic_is_written_as_it_was(text: str) -> None:
     assert topic is None or str(topic) == text
 
 
-@pytest.mark.parametrize("channel", Channel)
-def test_each_kind_has_its_parts(channel: Channel) -> None:
+@pytest.mark.parametrize("channel", TopicKind)
+def test_each_kind_has_its_parts(channel: TopicKind) -> None:
     topic = channel.topic("node-a", 4242 if channel.has_process else None)
     assert topic == Topic.parse(
         channel.value.replace("<procID>", "4242").replace("<hostname>", "node-a").replace("<slurm_jobid>", "node-a")
@@ -78,20 +78,20 @@ def test_what_is_no_topic(text: str) -> None:
 @pytest.mark.parametrize("name", ["", "a/b", "+", "a#", "\0", "\ud800", None, 7])
 def test_a_name_that_cannot_stand_in_a_topic(name: str) -> None:
     with pytest.raises(EncodeError, match=r"^(name|process): expected a text"):
-        str(Topic(Channel.MIGFRA_TASK, name))
+        str(Topic(TopicKind.MIGFRA_TASK, name))
     with pytest.raises(EncodeError, match=r"^process: expected a text"):
-        str(Topic(Channel.PSCOM_REQUEST, "vm1", name))
+        str(Topic(TopicKind.PSCOM_REQUEST, "vm1", name))
     with pytest.raises(EncodeError, match=r"^name: expected a topic of at most"):
-        str(Topic(Channel.MIGFRA_TASK, "a" * 65_536))
+        str(Topic(TopicKind.MIGFRA_TASK, "a" * 65_536))
 
 
 def test_the_table_is_one() -> None:
     """All messages of a topic go the same way; each task has a result; nothing is retained."""
-    for channel in Channel:
+    for channel in TopicKind:
         ways = {(route.sender, route.receiver, route.qos, route.retained) for route in routes_on(channel)}
         assert len(ways) == 1
         assert QOS[channel] == routes_on(channel)[0].qos
-    assert {route.message for route in routes_on(Channel.MIGFRA_TASK)} == set(RESULTS) == set(Task.__args__)
+    assert {route.message for route in routes_on(TopicKind.MIGFRA_TASK)} == set(RESULTS) == set(Task.__args__)
     assert not any(route.retained for route in ROUTES)
     assert {route.sender for route in ROUTES} == set(Participant)
     assert str(Participant.MIGFRA) == "migration framework"

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from batprotocol.errors import DecodeError, EncodeError
-from batprotocol.fast import Channel, Topic, topic_for
+from batprotocol.fast import Topic, TopicKind, topic_for
 from batprotocol.fast import strategies as fast
 from batprotocol.fast import values as v
 from batprotocol.fast.topics import MESSAGES, ROUTES, route_of
@@ -298,7 +298,7 @@ def test_whatever_pscom_says_is_an_answer(payload: bytes, message: v.FastMessage
 
 
 def test_requests_to_pscom_are_words_or_yaml() -> None:
-    topic = Channel.PSCOM_REQUEST.topic("vm1", v.ANY_PROCESS)
+    topic = TopicKind.PSCOM_REQUEST.topic("vm1", v.ANY_PROCESS)
     assert encode(v.PscomRequest(v.SUSPEND)) == b"suspend"
     assert encode(v.PscomRequest(v.SUSPEND), dialect="specification") == b"task: suspend\n"
     for payload in (b"suspend", b"task: suspend", b"---\ntask: suspend\n"):

@@ -11,13 +11,13 @@ from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 
 from batprotocol.errors import InputError
-from batprotocol.gym import Backfill, Batch, Electric, Environment, Hosts, Log, Policies, Power, VectorEnvironment
+from batprotocol.gym import Backfill, Batch, Electric, Environment, Hosts, LogArrays, Policies, Power, VectorEnvironment
 from batprotocol.workloads.electricity import Trace
 from batprotocol.workloads.host_events import Exponential, FailureModel, Fixed
 
 WITHOUT_ENGINE = True
 
-LOG = Log.of("lublin:16?jobs=60&seed=3")
+LOG = LogArrays.of("lublin:16?jobs=60&seed=3")
 CARBON = Trace([-1800.0, 0.0, 2500.0], [310.0, 100.0, 450.0], 5400.0, "g/kWh", repeats=True)
 GREEN = Electric(carbon=CARBON, price="daily:0.2?swing=0.1", watts="idle=95,busy=250", forecast=3)
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.gym import Backfill, Batch, Hosts, Log, Policies, Power, VectorEnvironment
+from batprotocol.gym import Backfill, Batch, Hosts, LogArrays, Policies, Power, VectorEnvironment
 from batprotocol.gym._simulated import FailingWorld
 from batprotocol.model import FinalJobState
 from batprotocol.model.hosts import parse_hosts
@@ -23,7 +23,7 @@ from batprotocol.workloads.host_events import Exponential, FailureModel, Fixed, 
 WITHOUT_ENGINE = True
 
 LOG = "lublin:16?jobs=120&seed=3"
-SHARED = Log.of(LOG)
+SHARED = LogArrays.of(LOG)
 OFTEN = FailureModel(Exponential(40_000.0), Fixed(3_000.0))
 
 

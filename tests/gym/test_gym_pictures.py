@@ -27,7 +27,7 @@ KNOWN = DATA / "learning" / "pictures.txt"
 
 def crowd(count: int, hosts: int, runs: int) -> World:
     """A world of these hosts, where `runs` jobs run, others wait, and three are to come."""
-    from batprotocol.gym import Log
+    from batprotocol.gym import LogArrays
     from batprotocol.gym._world import Direct
 
     jobs = [
@@ -40,7 +40,7 @@ def crowd(count: int, hosts: int, runs: int) -> World:
         )
         for number in range(count)
     ]
-    world = Direct(Log(Workload(jobs), hosts=hosts), 0, count)
+    world = Direct(LogArrays(Workload(jobs), hosts=hosts), 0, count)
     while world.next < count - 3:
         if len(world.started) < runs:
             world.start(world.take(0))

@@ -10,7 +10,7 @@ import pytest
 from published import ALL_TABLES, TABLES, Row, rows
 
 if TYPE_CHECKING:
-    from batprotocol.gym import Log
+    from batprotocol.gym import LogArrays
 
 WITHOUT_ENGINE = True
 
@@ -19,12 +19,12 @@ SOME = [row for row in rows() if row.policy in POLICIES]
 
 
 @cache
-def log_of(name: str) -> Log:
+def log_of(name: str) -> LogArrays:
     """All jobs of a log, of which a row's are a part."""
-    from batprotocol.gym import Log
+    from batprotocol.gym import LogArrays
     from batprotocol.simulator import named_workload
 
-    return Log(named_workload(f"{name}?jobs=0-&larger=yes&runtime-limits=yes"))
+    return LogArrays(named_workload(f"{name}?jobs=0-&larger=yes&runtime-limits=yes"))
 
 
 def slowdown(row: Row) -> float:

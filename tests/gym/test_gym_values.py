@@ -13,7 +13,7 @@ from batprotocol.model import DelayProfile, FinalJobState, ParallelTaskHomogeneo
 from batprotocol.simulator import Platform, SleepPState, StaticJob, Watts, Workload
 
 if TYPE_CHECKING:
-    from batprotocol.gym import Batch, Log
+    from batprotocol.gym import Batch, LogArrays
 
 WITHOUT_ENGINE = True
 
@@ -105,11 +105,11 @@ def test_power_needs_levels_and_hosts_that_sleep(options: dict[str, Any], text: 
 
 
 def test_a_log_has_the_columns_of_its_jobs() -> None:
-    from batprotocol.gym import Log
+    from batprotocol.gym import LogArrays
     from batprotocol.gym.log import NEVER
 
     jobs = [job("10", 5, 1, 9), job("9", 5, 2, 9, 3), job("8", 6, 3, 2, 4), job("7", 7, 4, 1), job("6", 7, 3, 1)]
-    log = Log(Workload(jobs))
+    log = LogArrays(Workload(jobs))
     assert NEVER == 10.0**300
     assert (len(log), log.hosts, log.resolution, log.per_second, log.is_whole) == (5, 4, 1.0, 1.0, True)
     assert log.places.tolist() == [1, 0, 2, 3, 4]  # a workload has 7 after 6
@@ -125,10 +125,10 @@ def test_a_log_has_the_columns_of_its_jobs() -> None:
 
 
 def test_a_log_without_jobs_of_one_time_keeps_its_order() -> None:
-    from batprotocol.gym import Log
+    from batprotocol.gym import LogArrays
 
-    assert Log(Workload([job("2", 0, 1, 1), job("1", 1, 1, 1)])).places.tolist() == [0, 1]
-    assert Log(Workload([job("10", 0, 1, 1), job("9", 0, 1, 1)])).places.tolist() == [1, 0]
+    assert LogArrays(Workload([job("2", 0, 1, 1), job("1", 1, 1, 1)])).places.tolist() == [0, 1]
+    assert LogArrays(Workload([job("10", 0, 1, 1), job("9", 0, 1, 1)])).places.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -149,32 +149,32 @@ def test_a_log_without_jobs_of_one_time_keeps_its_order() -> None:
 def test_the_resolution_of_a_log(
     lasts: float, walltime: float | None, at: float, resolution: float | None, found: tuple[float, float, bool]
 ) -> None:
-    from batprotocol.gym import Log
+    from batprotocol.gym import LogArrays
 
-    log = Log(Workload([job("1", 0, 1, 1), job("2", at, 1, lasts, walltime)]), hosts=3, resolution=resolution)
+    log = LogArrays(Workload([job("1", 0, 1, 1), job("2", at, 1, lasts, walltime)]), hosts=3, resolution=resolution)
     assert (log.resolution, log.per_second, log.is_whole) == found
     assert log.rounded(3.04) == pytest.approx(round(3.04 / found[0]) * found[0])
     assert log.submitted[1] == pytest.approx(round(at / found[0]) * found[0])
 
 
 def test_logs_are_shared_and_refused() -> None:
-    from batprotocol.gym import Log
+    from batprotocol.gym import LogArrays
 
-    log = Log.of("lublin:8?jobs=20", resolution=2.0)
-    assert Log.of("lublin:8?jobs=20", resolution=2.0) is log
-    assert Log.of("lublin:8?jobs=20") is not log
-    assert Log.of(log) is Log.of(log, 8) is Log.of(log, None, 2.0) is log
+    log = LogArrays.of("lublin:8?jobs=20", resolution=2.0)
+    assert LogArrays.of("lublin:8?jobs=20", resolution=2.0) is log
+    assert LogArrays.of("lublin:8?jobs=20") is not log
+    assert LogArrays.of(log) is LogArrays.of(log, 8) is LogArrays.of(log, None, 2.0) is log
     for options in ({"hosts": 9}, {"resolution": 1.0}):
         with pytest.raises(InputError, match="its own hosts and resolution"):
-            Log.of(log, **options)
+            LogArrays.of(log, **options)
     for resolution in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(InputError, match="resolution > 0"):
-            Log(Workload([job("1", 0, 1, 1)]), resolution=resolution)
+            LogArrays(Workload([job("1", 0, 1, 1)]), resolution=resolution)
     with pytest.raises(InputError, match="at least one host, got 0"):
-        Log(Workload([]), hosts=0)
+        LogArrays(Workload([]), hosts=0)
     with pytest.raises(InputError, match="it requests 0 hosts, and the machine has 1"):
-        Log(Workload([job("1", 0, 0, 1)]), hosts=1)
-    assert not Log(Workload([StaticJob("1", 0.0, 1, ParallelTaskHomogeneousProfile(1.0))])).is_plain
+        LogArrays(Workload([job("1", 0, 0, 1)]), hosts=1)
+    assert not LogArrays(Workload([StaticJob("1", 0.0, 1, ParallelTaskHomogeneousProfile(1.0))])).is_plain
 
 
 # Episodes
@@ -347,15 +347,15 @@ PEOPLE = (
 )
 
 
-def peopled(data: tuple[str | None, ...] = PEOPLE) -> Log:
-    from batprotocol.gym import Log
+def peopled(data: tuple[str | None, ...] = PEOPLE) -> LogArrays:
+    from batprotocol.gym import LogArrays
 
     walltimes = (100.0, None, 400.0, 50.0, None, 400.0, 1.0)
     jobs = [
         job(str(number), 0 if number < 5 else 43200.0 * (number - 4) / 4, 1 + number % 4, 10.0**6, walltime, text)
         for number, (text, walltime) in enumerate(zip(data, walltimes, strict=True))
     ]
-    return Log(Workload(jobs), hosts=4)
+    return LogArrays(Workload(jobs), hosts=4)
 
 
 def test_rlschedulers_rows_are_as_published() -> None:

@@ -52,14 +52,14 @@ FEATURES = ("fits", "start", "waiting", "f4", "present", "expansion", "requested
 def test_all_worlds_are_equal_decision_by_decision(
     workload: Workload, options: dict[str, Any], seed: int, resolution: float | None
 ) -> None:
-    from batprotocol.gym import Batch, Log
+    from batprotocol.gym import Batch, LogArrays
     from batprotocol.gym._world import PythonDirect
 
     class InPython(Batch):
         def make_world(self, first: int, ranks: Any, tried: Any) -> Any:
             return PythonDirect(self.log, first, self.jobs, ranks, tried)
 
-    log = Log(workload, hosts=HOSTS, resolution=resolution)
+    log = LogArrays(workload, hosts=HOSTS, resolution=resolution)
     options = {"jobs": len(log), "max_queue": 8, "max_running": 4, "features": FEATURES, **options}
     envs = [kind(log, reward_at="step", **options) for kind in (Batch, InPython)]
     if resolution != 4.0:  # else what Batsim does between two steps of the clock would matter

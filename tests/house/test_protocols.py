@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from batprotocol._util.rules import Catalogue, Row, Rule, Violation
+from batprotocol._util.rules import BrokenRule, Catalogue, Rule, RuleRow
 from batprotocol.cli.terminal import Output, Piece
 from batprotocol.conversation import CATALOGUE, RULES
 from batprotocol.conversation import Violation as Todays
@@ -22,14 +22,14 @@ from batprotocol.wire.commands.selection import Selection
 
 WITHOUT_ENGINE = True
 ROWS = (
-    Row("turn.order", ("warning", "error"), "Spoken out of turn", "Answer each letter once."),
-    Row("letter.empty", ("error", "off"), "An empty letter", "Write something."),
-    Row("letter.long", ("off", "deadlock"), "A long letter", "Write less."),
+    RuleRow("turn.order", ("warning", "error"), "Spoken out of turn", "Answer each letter once."),
+    RuleRow("letter.empty", ("error", "off"), "An empty letter", "Write something."),
+    RuleRow("letter.long", ("off", "deadlock"), "A long letter", "Write less."),
 )
 LETTERS = Catalogue(("written", "lived"), ROWS)
 
 
-class Mistake(Violation, frozen=True):
+class Mistake(BrokenRule, frozen=True):
     """A violation of another protocol."""
 
     RULES: ClassVar[Mapping[str, Rule]] = LETTERS.rules
@@ -42,7 +42,7 @@ class Judge:
         self.severities = CATALOGUE.severities(rule_set or CATALOGUE.default)
         self.letters = 0
 
-    def feed(self, said: bytes, /) -> Sequence[Violation]:
+    def feed(self, said: bytes, /) -> Sequence[BrokenRule]:
         self.letters += 1
         wrong = self.letters == 2
         return [Mistake(1, "", "turn.order", "error", f"{said.decode()} comes too early")] if wrong else []
@@ -86,7 +86,7 @@ def test_a_catalogue_gives_its_rule_sets() -> None:
 @pytest.mark.parametrize("severities", [("error",), ("error", "error", "error")])
 def test_a_row_has_a_severity_for_each_rule_set(severities: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="argument 2"):
-        Catalogue(("written", "lived"), [Row("turn.order", severities, "", "")])  # type: ignore[arg-type]
+        Catalogue(("written", "lived"), [RuleRow("turn.order", severities, "", "")])  # type: ignore[arg-type]
 
 
 def test_each_protocol_explains_its_own_violations() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from batprotocol import model
 from batprotocol._util.grids import as_csv, as_json
-from batprotocol._util.tables import Rows
+from batprotocol._util.tables import TableRows
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, Direction, FinalJobState, Message
 from batprotocol.recordings import Entry
@@ -40,16 +40,16 @@ from batprotocol.simulator import (
     write_allocations,
 )
 from batprotocol.sites.logs import Attempt as LoggedAttempt
-from batprotocol.sites.logs import JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs import AttemptState, LeftOut, LoggedJob
 from batprotocol.sites.logs.tables import read_table, write_table
 from batprotocol.sites.logs.workloads import logged_workload, write_logged_workload
 from batprotocol.studies.comparing.schedules import _totals
-from batprotocol.studies.store.rows import as_parquet, jobs_in, rounded
-from batprotocol.studies.store.store import Index
-from batprotocol.studies.store.store import IndexedRun as Indexed
+from batprotocol.studies.rows import as_parquet, jobs_in, rounded
+from batprotocol.studies.store import Index
+from batprotocol.studies.store import IndexedRun as Indexed
 from batprotocol.workloads.electricity.trace import PowerEvent, read_power_event
 from batprotocol.workloads.events import write_event_lines
-from batprotocol.workloads.requests import Allocated, Attempt, Gres
+from batprotocol.workloads.requests import Allocated, AttemptReport, Gres
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow
@@ -194,7 +194,7 @@ def test_allocations_csv(folder: Path, data: st.DataObject) -> None:
 def test_attempts_csv(folder: Path, data: st.DataObject) -> None:
     seconds = st.just(1.5) | NUMBERS
     made = st.builds(
-        Attempt,
+        AttemptReport,
         job_id=st.sampled_from(["w0!1", "w0!,"]) | NAMES,
         first_id=st.just("w0!1") | NAMES,
         number=st.just(0) | COUNTS,
@@ -296,7 +296,7 @@ def logged(draw: st.DrawFn) -> LoggedJob:
         eligible=number,
         started=number,
         ended=number,
-        state=st.sampled_from(list(JobState)),
+        state=st.sampled_from(list(AttemptState)),
         hosts=st.lists(NAMES, max_size=3).map(tuple),
         suspended=st.just(0.0) | NUMBERS,
         exit_code=count,
@@ -468,7 +468,7 @@ def test_spreadsheets_compute_nothing(run: Run, rows: list[JobRow]) -> None:
         for format in ("jobs-csv", "events-csv"):
             plain = list(csv.reader(io.StringIO(exported(one, format).decode(), newline="")))
             if data is not None and format == "jobs-csv":
-                read = Rows(io.StringIO(data.decode(), newline=""))
+                read = TableRows(io.StringIO(data.decode(), newline=""))
                 plain = [list(COLUMNS), *(list(row.values()) for row in read)]
             text = exported(one, format, guard=True).decode()
             for before, after in zip(plain, csv.reader(io.StringIO(text, newline=""), strict=True), strict=True):

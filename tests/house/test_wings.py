@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def without(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def run(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *words], cwd=tree, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run([sys.executable, *words], cwd=tree, capture_output=True, text=True, check=False, timeout=1200)
 
 
 @pytest.mark.slow
@@ -103,24 +104,62 @@ def test_only_what_builds_on_it_is_lost(without: tuple[str, Path]) -> None:
     assert [name for name in lost if not name.startswith(needs or "nothing")] == []
 
 
+NEEDY = {
+    "run --protocol 4.2 examples/easy_backfilling.py:EASY": "legacy",
+    "simulate --protocol 4.2 --endpoint tcp://127.0.0.1:1": "legacy",
+    "schema --protocol text-1": "legacy",
+    "schema --protocol fast StartVM": "fast",
+}
+"""Command lines, and the wing that each needs."""
+
+
 @pytest.mark.slow
 def test_a_command_that_needs_it_says_so(tmp_path: Path) -> None:
     for name in ("batprotocol", "generated", "examples"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.rmtree(tmp_path / "batprotocol" / "legacy")
-    done = run(tmp_path, "-m", "batprotocol", "run", "--protocol", "4.2", "examples/easy_backfilling.py:EASY")
-    assert done.returncode == 1
-    assert done.stderr == "batproto: this installation is without batprotocol.legacy, which this needs\n"
+    for wing in ("legacy", "fast"):
+        shutil.rmtree(tmp_path / "batprotocol" / wing)
+    for words, wing in NEEDY.items():
+        done = run(tmp_path, "-m", "batprotocol", *words.split())
+        assert done.returncode == 1, words
+        assert done.stderr == f"batproto: this installation is without batprotocol.{wing}, which this needs\n"
+
+
+THROUGH_COMMANDS = {
+    "legacy": ("test_an_older_scheduler_that_keeps_hosts_free", "test_rule_sets", "test_rules_are_listed")
+}
+"""Tests of the rest that use a wing by a command's option, or list the rules of all protocols."""
+
+FOLDERS = ("model", "wire", "builder", "conversation", "edc", "simulator", "workloads", "results")
+
+
+def imports(path: Path, package: str) -> bool:
+    """Whether a file imports a package, or a module in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [str(node.module), *(f"{node.module}.{name}" for name in names)]
+        if any(f"{name}.".startswith(f"{package}.") for name in names):
+            return True
+    return False
 
 
 @pytest.mark.minutes
 def test_the_tests_of_the_rest(without: tuple[str, Path]) -> None:
-    """Those of the protocol, of schedulers and of the simulator."""
-    tree = without[1]
+    """Those of the protocol, of schedulers and of the simulator, but for the few files that use the wing itself."""
+    wing, tree = without
     shutil.copytree(ROOT / "tests", tree / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md", "docs", "schema", "tools"):
         path = ROOT / name
         (shutil.copytree if path.is_dir() else shutil.copy)(path, tree / name)
-    folders = [f"tests/{name}" for name in ("model", "wire", "builder", "conversation", "edc", "simulator", "requests")]
-    done = run(tree, "-m", "pytest", "-q", "-m", "not slow and not minutes", "-p", "no:cacheprovider", *folders)
+    package = f"batprotocol.{wing.replace('/', '.')}"
+    files = [path for name in FOLDERS for path in sorted((tree / "tests" / name).glob("test_*.py"))]
+    others = [str(path.relative_to(tree)) for path in files if not imports(path, package)]
+    assert len(others) > len(files) * (0.7 if wing == "testing" else 0.95)
+    # The plugin of `testing` is one of the installed package.
+    plugin = ("-p", "no:batprotocol") if wing == "testing" else ()
+    options = ("-q", "--engines=usual", "-m", "not slow and not minutes and not long", "-p", "no:cacheprovider")
+    needy = " or ".join(THROUGH_COMMANDS.get(wing, ()))
+    left_out = ("-k", f"not ({needy})") if needy else ()
+    done = run(tree, "-m", "pytest", *plugin, *options, *left_out, *others)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "batprotocol"
 HERE = "house/test_read_back.py"
 NO_TABLE = "no table: "
 READ_BACK = {
-    "_util/engines/processes": NO_TABLE + "the output of a process",
+    "_util/engines": NO_TABLE + "the output of a process",
     "_util/files": NO_TABLE + "what others write",
     "_util/grids": HERE,
     "campaigns/commands/run": NO_TABLE + "a message that the recorder has encoded",
@@ -49,8 +49,8 @@ READ_BACK = {
     "studies/commands/_study_work": HERE,
     "studies/commands/_whatif_work": NO_TABLE + "a page, and a study",
     "studies/sources": HERE,
-    "studies/store/rows": HERE,
-    "studies/store/store": "studies/test_known_store.py",
+    "studies/rows": HERE,
+    "studies/store": "studies/test_known_store.py",
     "studies/whatif/_plan": HERE,
     "testing/commands/checking": NO_TABLE + "a report for other programs",
     "wire/commands/convert": "cli/test_convert.py",

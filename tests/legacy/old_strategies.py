@@ -129,7 +129,7 @@ def text_events(stamp: Stamp, version: int) -> st.SearchStrategy[t.Event]:
         "pstate": st.integers(0, 10**9 - 1),
         "time": times,
         "consumed_energy": times,
-        "allocations": st.lists(st.builds(t.Allocation, job_ids, hosts), min_size=1, max_size=3).map(tuple),
+        "allocations": st.lists(st.builds(t.JobMachines, job_ids, hosts), min_size=1, max_size=3).map(tuple),
         "submitter": workloads,
         "nb_res": st.integers(0, 10**9 - 1),
         "processing_time": times,

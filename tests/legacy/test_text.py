@@ -187,7 +187,7 @@ def test_a_size_that_no_message_has_is_refused_at_once(size: int) -> None:
         t.Message(3, 1.0, [t.JobSubmission(1.0, "a|b")]),
         t.Message(3, 1.0, [t.JobSubmission(1.0, "\ud800")]),
         t.Message(3, 1.0, [t.JobAllocation(1.0, [])]),
-        t.Message(3, 1.0, [t.JobAllocation(1.0, [t.Allocation("a;b", "0")])]),
+        t.Message(3, 1.0, [t.JobAllocation(1.0, [t.JobMachines("a;b", "0")])]),
         t.Message(3, 1.0, [t.MachinesFailed(1.0, "")]),
         t.Message(3, 1.0, [t.PStateRequest(1.0, "0", -1)]),
         t.Message(3, 1.0, ["no event"]),  # type: ignore[list-item]

@@ -52,7 +52,7 @@ from batprotocol.workloads.host_events import (
     Window,
     drawn_failures,
 )
-from batprotocol.workloads.requests import Attempt
+from batprotocol.workloads.requests import AttemptReport
 
 WITHOUT_ENGINE = True
 HOSTS = 5
@@ -85,8 +85,8 @@ def row(
 KILLED = FinalJobState.COMPLETED_KILLED
 
 
-def attempt(name: str, first: str, number: int, start: float, end: float, why: str, **times: Any) -> Attempt:
-    return Attempt(
+def attempt(name: str, first: str, number: int, start: float, end: float, why: str, **times: Any) -> AttemptReport:
+    return AttemptReport(
         job_id=name,
         first_id=first,
         number=number,
@@ -322,7 +322,7 @@ SECONDS = st.floats(0, 1e9).map(lambda number: round(number, 6))
 @given(
     st.lists(
         st.builds(
-            Attempt,
+            AttemptReport,
             job_id=NAMES,
             first_id=NAMES,
             number=st.integers(0, 999),
@@ -339,7 +339,7 @@ SECONDS = st.floats(0, 1e9).map(lambda number: round(number, 6))
         unique_by=lambda each: each.job_id,
     )
 )
-def test_written_attempts_are_read(tmp_path_factory: pytest.TempPathFactory, attempts: list[Attempt]) -> None:
+def test_written_attempts_are_read(tmp_path_factory: pytest.TempPathFactory, attempts: list[AttemptReport]) -> None:
     path = tmp_path_factory.mktemp("attempts") / "attempts.csv"
     write_attempts(path, attempts)
     assert read_attempts(path) == attempts

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from batprotocol._util.tables import Rows
+from batprotocol._util.tables import TableRows
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.results import (
@@ -160,7 +160,7 @@ def test_rows_survive_being_written_and_read(
         for name in one.__struct_fields__:
             assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-6)
     with (folder / "jobs.csv").open(newline="") as file:
-        for line, row in zip(Rows(file), given_rows, strict=True):
+        for line, row in zip(TableRows(file), given_rows, strict=True):
             assert (line["job_id"], line["success"]) == (row.job_id, str(int(row.success)))
 
 

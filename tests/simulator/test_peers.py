@@ -11,15 +11,15 @@ import pytest
 import zmq
 from support import shared_library
 
-from batprotocol._util.sockets import requester
+from batprotocol._util import sockets as requester
 from batprotocol.cli.terminal import Output
 from batprotocol.edc import Scheduler, run
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent
 from batprotocol.model import DelayProfile, JobSubmittedEvent
 from batprotocol.simulator import (
     Platform,
-    Recorder,
     Result,
+    SimulationRecorder,
     StaticJob,
     Workload,
     connect,
@@ -219,7 +219,7 @@ def test_files_that_are_no_components_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", ["binary", "json"])
 @pytest.mark.parametrize("name", ["run.tar.xz", "run"])
 def test_recorded_runs_are_read_by_the_command(tmp_path: Path, format: str, name: str) -> None:
-    with Recorder(tmp_path / name, format) as recorder:
+    with SimulationRecorder(tmp_path / name, format) as recorder:
         scheduler = OnHost0()
         recorder.hello("init", scheduler.hello("init"))
         simulate(PLATFORM, WORKLOAD, OnHost0(), on_turn=recorder.turn)
@@ -243,4 +243,4 @@ def test_recorded_runs_are_read_by_the_command(tmp_path: Path, format: str, name
 def test_folders_that_hold_something_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "00000-b2e.bin").write_text("")
     with pytest.raises(FileExistsError, match="already holds messages"):
-        Recorder(tmp_path)
+        SimulationRecorder(tmp_path)

@@ -15,7 +15,7 @@ from replay import InThread, Peer, begins, said
 from support import ROOT
 
 from batprotocol import SimulationErrorEvent
-from batprotocol._util.sockets import requester
+from batprotocol._util import sockets as requester
 from batprotocol.edc import Scheduler
 from batprotocol.legacy import bridge
 from batprotocol.legacy.text import runtime as unix

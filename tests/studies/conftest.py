@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from batprotocol._util.engines import processes
-from batprotocol._util.engines.interface import Ended
-from batprotocol._util.engines.processes import Child
+from batprotocol._util import engines as processes
+from batprotocol._util.engines import Child, Ended
 
 
 class _Kept(Child):

@@ -12,8 +12,8 @@ from disks import kinds, small_disk
 
 from batprotocol.errors import StudyError
 from batprotocol.studies import Study
-from batprotocol.studies.store import store as index
-from batprotocol.studies.store.store import NAME, Index, IndexedRun
+from batprotocol.studies import store as index
+from batprotocol.studies.store import NAME, Index, IndexedRun
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

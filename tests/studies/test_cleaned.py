@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from batprotocol.studies.recorded import phases_of, replayed
+from batprotocol.studies.recorded import replayed
+from batprotocol.studies.slurm_recordings import phases_of
 
 WITHOUT_ENGINE = True
 

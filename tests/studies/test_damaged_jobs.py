@@ -13,7 +13,7 @@ from commands import run_here
 from batprotocol.errors import InputError
 from batprotocol.simulator import JobRow
 from batprotocol.studies import Store, Study
-from batprotocol.studies.store.rows import as_parquet, jobs_in, users_in
+from batprotocol.studies.rows import as_parquet, jobs_in, users_in
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

@@ -19,10 +19,10 @@ from batprotocol.simulator import JobRow
 from batprotocol.studies import Progress, Row, Rows, Store, Study
 from batprotocol.studies._measurement import measure_again, with_metrics
 from batprotocol.studies._simulation import _in_time, execute
+from batprotocol.studies.rows import as_parquet, jobs_in, rounded, users_in
 from batprotocol.studies.runs import Measure, Outcome, OwnMetricFile, Run, RunLimits, Task, TimeOver
 from batprotocol.studies.sources import digest_of_program, own_metrics, traces_of
-from batprotocol.studies.store.rows import as_parquet, jobs_in, rounded, users_in
-from batprotocol.studies.store.store import Index, Wanted
+from batprotocol.studies.store import Index, Wanted
 
 WITHOUT_ENGINE = True
 

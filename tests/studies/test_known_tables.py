@@ -25,7 +25,7 @@ from batprotocol._util.grids import (
 from batprotocol.errors import InputError
 from batprotocol.results.units import in_unit, usual_unit
 from batprotocol.simulator import METRICS, Metric
-from batprotocol.studies.comparing import PlainRow, Table, holm, interval, table
+from batprotocol.studies.comparing import PlainRow, StudyTable, holm, interval, table
 from batprotocol.studies.comparing.intervals import means_of, p_value
 
 WITHOUT_ENGINE = True
@@ -52,11 +52,11 @@ def results() -> list[PlainRow]:
     return found
 
 
-def means() -> Table:
+def means() -> StudyTable:
     return table(results(), columns="load", metric="mean_waiting_time")
 
 
-def differences() -> Table:
+def differences() -> StudyTable:
     metrics = ["mean_waiting_time", "utilisation", "consumed_joules"]
     return table(results(), metric=metrics, baseline="fcfs", correction="holm")
 

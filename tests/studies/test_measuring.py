@@ -11,9 +11,9 @@ import pytest
 from batprotocol.errors import InputError, StudyError
 from batprotocol.simulator import EXAMPLE_PLATFORM, EXAMPLE_WORKLOAD, load_metric
 from batprotocol.studies import Progress, Store, Study, with_metrics
+from batprotocol.studies import rows as kept_jobs
+from batprotocol.studies import store as stores
 from batprotocol.studies.comparing import table
-from batprotocol.studies.store import rows as kept_jobs
-from batprotocol.studies.store import store as stores
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from batprotocol.errors import InputError
 from batprotocol.simulator import read_jobs
 from batprotocol.studies import Store, Study
-from batprotocol.studies.store.rows import as_parquet, jobs_in, users_in
+from batprotocol.studies.rows import as_parquet, jobs_in, users_in
 
 WITHOUT_ENGINE = True
 pytestmark = pytest.mark.slow

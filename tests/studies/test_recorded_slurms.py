@@ -19,16 +19,8 @@ from batprotocol.cli.main import main
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.studies.comparing.pairs import causes_of
-from batprotocol.studies.recorded import (
-    SlurmRun,
-    is_recorded,
-    read_recording,
-    read_recordings,
-    recorded_schedule,
-    replay,
-    replayed,
-    replayed_schedule,
-)
+from batprotocol.studies.recorded import recorded_schedule, replay, replayed, replayed_schedule
+from batprotocol.studies.slurm_recordings import SlurmRun, is_recorded, read_recording, read_recordings
 
 WITHOUT_ENGINE = True
 

@@ -23,7 +23,7 @@ from batprotocol.cli.main import batproto
 from batprotocol.simulator import described_platform, named_workload, platform_xml
 from batprotocol.studies import Study
 from batprotocol.studies.comparing.tables import UNKNOWABLE
-from batprotocol.studies.whatif import Answer, Question, answer_of, page, plan_for, study_toml
+from batprotocol.studies.whatif import Question, WhatIfAnswer, answer_of, page, plan_for, study_toml
 from batprotocol.studies.whatif._answers import assumptions_of
 
 WITHOUT_ENGINE = True
@@ -37,7 +37,7 @@ QUESTION = Question(
 class Asked(NamedTuple):
     """A question that was answered. The study is the file `study.toml` of its folder."""
 
-    answer: Answer
+    answer: WhatIfAnswer
     folder: Path
     html: str
 

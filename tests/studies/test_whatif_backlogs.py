@@ -24,7 +24,7 @@ from batprotocol.policies.slurm.scheduler import LIKE
 from batprotocol.simulator import JobRow, described_platform, named_workload, platform_for, platform_xml, simulate
 from batprotocol.studies import Study
 from batprotocol.studies.comparing import difference_of_ratios
-from batprotocol.studies.whatif import Answer, Question, answer_of, plan_for
+from batprotocol.studies.whatif import Question, WhatIfAnswer, answer_of, plan_for
 from batprotocol.studies.whatif._batches import FROM_SUBMISSION, Facts, RunOfLog
 from batprotocol.studies.whatif._conclusions import Argument, widest_difference
 from batprotocol.studies.whatif._plan import resized
@@ -56,7 +56,7 @@ def backlog(path: Path, policy: str, days: float = 12.4) -> str:
     return str(path)
 
 
-def asked(log: str, store: Path, question: Question) -> Answer:
+def asked(log: str, store: Path, question: Question) -> WhatIfAnswer:
     plan = plan_for(log, question)
     return answer_of(plan, Study(**plan.keys).run(store, processes=1))
 
@@ -277,7 +277,7 @@ def test_a_slurm_uses_added_hosts(tmp_path: Path) -> None:
         assert f"slurm:{tmp_path}/slurm.conf, 8" in " ".join(lines) or "8" in done.output
     used = set()
     for path in (tmp_path / "r.runs").rglob("jobs.*"):
-        from batprotocol.studies.store.rows import jobs_in
+        from batprotocol.studies.rows import jobs_in
 
         used |= {host for each in jobs_in(str(path.parent)) for host in each.allocated_resources.split()}
     assert {"4", "5", "6", "7"} <= used

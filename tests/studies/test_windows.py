@@ -15,7 +15,7 @@ from batprotocol.policies import named
 from batprotocol.simulator import StaticJob, Workload, measured, named_workload, simulate
 from batprotocol.studies import Study
 from batprotocol.studies.comparing import PlainRow, interval, table
-from batprotocol.studies.store.rows import rounded
+from batprotocol.studies.rows import rounded
 from batprotocol.workloads import platform_for, window_with_margins
 
 WITHOUT_ENGINE = True

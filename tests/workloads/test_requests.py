@@ -17,8 +17,8 @@ from batprotocol.model import FinalJobState, Host, HostProperty
 from batprotocol.workloads.requests import (
     Condition,
     Dependencies,
+    OfferedHosts,
     Request,
-    Site,
     check_requests,
     expanded_names,
     host_schema,
@@ -216,7 +216,7 @@ def test_offers() -> None:
     ],
 )
 def test_a_job_that_can_never_run_has_its_reason(data: dict[str, Any], hosts: int, sentence: str) -> None:
-    site = Site(
+    site = OfferedHosts(
         [
             host(0, memory="16G", features="ib", partitions="batch"),
             host(1, memory="16G", features="ib", partitions="batch"),

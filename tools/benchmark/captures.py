@@ -27,7 +27,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 import zmq
 
 from batprotocol import Direction, FinalJobState, Job, MessageBuilder
-from batprotocol._util.sockets import Channel, Requester
+from batprotocol._util.sockets import BoundChannel, Requester
 from batprotocol.edc.recording import Recorder
 from batprotocol.recordings import Capture
 from batprotocol.recordings.copies import tap
@@ -247,7 +247,7 @@ def _forward(front: str, back: str) -> None:
 
 def _tap(front: str, back: str, folder: str) -> None:
     with Requester(back) as edc, Recorder(f"{folder}/tap.mcap") as recorder:
-        tap(Channel(front), edc, recorder)
+        tap(BoundChannel(front), edc, recorder)
 
 
 def main(given: Sequence[str] | None = None) -> None:

@@ -22,7 +22,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 import zmq
 
-from batprotocol._util.sockets.channel import Channel
+from batprotocol._util.sockets import BoundChannel
 from batprotocol.edc import Scheduler
 from batprotocol.edc.commands.scheduler import load
 from batprotocol.edc.scheduler import attend_to, hello_of
@@ -131,7 +131,7 @@ def one_round(scheduler: Scheduler, said: Sequence[bytes], endpoint: str, format
     session.answer()
     attend = attend_to(scheduler)
     quiet = isinstance(scheduler, NoOp)
-    channel = Channel(endpoint)
+    channel = BoundChannel(endpoint)
     peer = multiprocessing.get_context("spawn").Process(target=play, args=(said, channel.endpoint))
     peer.start()
     clock, sums = perf_counter_ns, [0] * len(PARTS)

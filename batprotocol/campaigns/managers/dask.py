@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from batprotocol._util.engines.dask import FAULTS, connect, missing
+from batprotocol._util.engines import connect, dask_faults, missing
 from batprotocol.campaigns.managers.interface import (
     KILLED,
     LOST,
@@ -155,7 +155,7 @@ class DaskCluster:
             return question(self._connected())
         except ImportError as error:
             raise ClusterError(missing(error), self.name) from None
-        except FAULTS as error:
+        except dask_faults() as error:
             client, self._client = self._client, None
             if client is not None:
                 client.close(timeout=1)

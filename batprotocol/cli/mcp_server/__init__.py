@@ -4,6 +4,9 @@
 confined to one folder (`confining`). This package must not know what the commands do.
 """
 
-from batprotocol.cli.mcp_server.process import Limits
+from batprotocol._util.deprecation import old_names
+from batprotocol.cli.mcp_server.process import CommandLimits
 
-__all__ = ["Limits"]
+__all__ = ["CommandLimits"]
+
+__getattr__ = old_names(__name__, {"Limits": "CommandLimits"})

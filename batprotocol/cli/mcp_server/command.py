@@ -63,7 +63,7 @@ def mcp(folder: str, timeout: float, characters: int, memory: int, runs: int, sc
       batproto mcp experiments
       batproto mcp experiments --timeout 60 --runs 100
     """
-    from batprotocol.cli.mcp_server import Limits
+    from batprotocol.cli.mcp_server import CommandLimits
     from batprotocol.cli.mcp_server.server import serve
 
-    serve(Limits(folder, timeout, characters, memory << 20, schedulers, runs))
+    serve(CommandLimits(folder, timeout, characters, memory << 20, schedulers, runs))

@@ -27,8 +27,8 @@ from batprotocol.cli.mcp_server.vocabulary import Folder, Places, is_in, places_
 
 __all__ = [
     "PROGRAM",
-    "Answer",
-    "Limits",
+    "CommandLimits",
+    "FinishedCommand",
     "confine",
     "kernel_version",
     "main",
@@ -289,7 +289,7 @@ def _ask_kernel(what: int, value: int) -> None:
 # The limits of a call of a tool. This module needs no other package.
 
 
-class Limits(msgspec.Struct, frozen=True):
+class CommandLimits(msgspec.Struct, frozen=True):
     """The limits of a command.
 
     Args:
@@ -324,7 +324,7 @@ _VARIABLES: Final = (
 """The variables that commands get of the environment: those of the interpreter, the loader and the language."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class FinishedCommand(msgspec.Struct, frozen=True):
     """The end of a command.
 
     Args:
@@ -338,7 +338,9 @@ class Answer(msgspec.Struct, frozen=True):
     errors: str
 
 
-async def run(words: Sequence[str], limits: Limits, folder: Folder, *, seconds: float, memory: int) -> Answer:
+async def run(
+    words: Sequence[str], limits: CommandLimits, folder: Folder, *, seconds: float, memory: int
+) -> FinishedCommand:
     """Run a command, and wait for its end.
 
     If this is cancelled, the command is killed with all that it has started. So it is if this process is killed.
@@ -378,7 +380,7 @@ async def run(words: Sequence[str], limits: Limits, folder: Folder, *, seconds: 
         finally:
             with anyio.CancelScope(shield=True):
                 await _end(process)
-    return Answer(None if is_late else process.returncode, _text(output, limits), _text(errors, limits))
+    return FinishedCommand(None if is_late else process.returncode, _text(output, limits), _text(errors, limits))
 
 
 async def _end(process: anyio.abc.Process) -> None:
@@ -413,7 +415,7 @@ async def _read(stream: anyio.abc.ByteReceiveStream, kept: bytearray, most: int)
         kept += data[: max(4 * most + 1 - len(kept), 0)]
 
 
-def _text(data: bytearray, limits: Limits) -> str:
+def _text(data: bytearray, limits: CommandLimits) -> str:
     text = data.decode("utf-8", "replace").strip("\n")
     if len(text) <= limits.characters:
         return text

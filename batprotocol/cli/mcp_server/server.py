@@ -20,10 +20,10 @@ from mcp.shared.message import SessionMessage
 from mcp.types import ErrorData, JSONRPCError, JSONRPCNotification, jsonrpc_message_adapter
 from msgspec import structs
 
-from batprotocol._util.engines.processes import cores
+from batprotocol._util.engines import cores
 from batprotocol._util.files import reason_of
 from batprotocol._util.requirements import installing
-from batprotocol.cli.mcp_server.process import Limits
+from batprotocol.cli.mcp_server.process import CommandLimits
 from batprotocol.cli.mcp_server.vocabulary import Folder, without_values
 from batprotocol.errors import PackageMissing
 
@@ -42,7 +42,7 @@ try:
     from mcp.types import ToolAnnotations
     from pydantic import Field
 
-    from batprotocol.cli.mcp_server.process import Answer, kernel_version, run
+    from batprotocol.cli.mcp_server.process import FinishedCommand, kernel_version, run
 
     _HAS_LANDLOCK: Final = kernel_version() > 0
 except ImportError as error:
@@ -77,14 +77,14 @@ Begin with policies, then simulate; compare many simulations with study. Metrics
 """
 
 
-def server_of(limits: Limits) -> MCPServer[Any]:
+def server_of(limits: CommandLimits) -> MCPServer[Any]:
     """A server whose tools use the files of a folder.
 
     Args:
         limits: the folder, and what a call of a tool may take.
 
     >>> import anyio
-    >>> server = server_of(Limits(folder="."))
+    >>> server = server_of(CommandLimits(folder="."))
     >>> sorted(tool.name for tool in anyio.run(server.list_tools))
     ['at', 'check', 'dump', 'metrics', 'policies', 'rules', 'schema', 'simulate', 'study']
     """
@@ -116,7 +116,7 @@ def server_of(limits: Limits) -> MCPServer[Any]:
     return server
 
 
-def serve(limits: Limits) -> None:
+def serve(limits: CommandLimits) -> None:
     """Serve one client on standard input and output, until the input ends. SIGINT and SIGTERM end the process.
 
     Args:
@@ -147,7 +147,7 @@ async def _watch() -> None:
 class _Tools:
     """The tools. The docstrings of its methods are what the assistant reads."""
 
-    def __init__(self, limits: Limits, folder: Folder) -> None:
+    def __init__(self, limits: CommandLimits, folder: Folder) -> None:
         self._limits = limits
         self._folder = folder
         self._slots = anyio.Semaphore(_AT_ONCE)
@@ -313,7 +313,7 @@ class _Tools:
         memory: int | None = None,
         text: str = "",
         good: Sequence[int] = (0,),
-    ) -> Answer:
+    ) -> FinishedCommand:
         """Run a command. Its errors have no values of files, nor has what it printed before it failed."""
         command = [*words, *(["--", *names] if names else [])]
         for word in command:
@@ -356,11 +356,11 @@ def _given(*values: str | None) -> list[str]:
     return [value for value in values if value is not None]
 
 
-def _late(limits: Limits) -> str:
+def _late(limits: CommandLimits) -> str:
     return f"it took more than {limits.seconds:g} s, and was ended"
 
 
-def _require(answer: Answer, good: Sequence[int] = (0,)) -> None:
+def _require(answer: FinishedCommand, good: Sequence[int] = (0,)) -> None:
     """Raise the error that the assistant reads, unless a command has one of these exit statuses."""
     if answer.status not in good:
         raise ToolError("\n".join(filter(None, (answer.errors, answer.output))) or f"exit status {answer.status}")

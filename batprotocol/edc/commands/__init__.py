@@ -1,6 +1,6 @@
 """`batproto run`, `library` and `new`: run a scheduler for a Batsim, which the command starts if the user wants that.
 
-`run` has the parameters. `over_socket` runs the scheduler at an endpoint, by default a `private` one, and starts
-Batsim as a `program`. `in_process` lets Batsim load the scheduler. `scheduler` loads its class, for other commands,
-too. `new` writes a scheduler to start from, of a `template`.
+`run` has the commands, and `options` those of `batproto run`. `drivers` runs the scheduler, at an endpoint or inside
+Batsim, which it starts as a `program`. `scheduler` loads its class, for other commands, too. `new` writes a scheduler
+to start from.
 """

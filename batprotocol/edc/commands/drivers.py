@@ -6,10 +6,10 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from tempfile import NamedTemporaryFile
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -19,7 +19,8 @@ from batprotocol.cli.terminal import Output, printable
 from batprotocol.cli.version import slow_engine
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc import DEFAULT_ENDPOINT, Scheduler
-from batprotocol.edc.commands.program import PATIENCE, Command, Ended, private_endpoint
+from batprotocol.edc.commands.options import SchedulerRunOptions
+from batprotocol.edc.commands.program import PATIENCE, ProgramEnded, SimulatorProgram, private_endpoint
 from batprotocol.edc.commands.scheduler import (
     allocations_of,
     as_file,
@@ -30,7 +31,7 @@ from batprotocol.edc.commands.scheduler import (
     telling_of_signals,
     telling_whose_fault,
 )
-from batprotocol.edc.embedded.options import OPTION, Report, carried, library
+from batprotocol.edc.embedded.options import OPTION, EmbeddedReport, carried, library
 from batprotocol.edc.running import drive
 from batprotocol.errors import PeerGone
 from batprotocol.results import write_allocations, write_attempts
@@ -45,81 +46,58 @@ __all__ = [
 RunReport = TypeVar("RunReport")
 
 
-def run_over_socket(
-    target: str,
-    *,
-    endpoint: str | None,
-    format: str,
-    timeout: float | None,
-    init: str | None,
-    record: str | None,
-    allocations: str | None,
-    attempts: str | None,
-    pin: bool,
-    verbose: bool,
-    command: Sequence[str],
-    protocol: str | None = None,
-    schema: str | None = None,
-    old: Mapping[str, Any] | None = None,
-) -> int:
-    """Run a scheduler, and the command that simulates for it if there is one; the exit status.
-
-    Args:
-        target: the file and the class in it, `path/to/file.py:Class`.
-        endpoint: where to bind; None is a private endpoint if the command contains `{endpoint}`, else the default.
-        format: "binary" or "json".
-        timeout: seconds to wait for each message, or None.
-        init: the initialization data, instead of those that the simulator sends.
-        record: the path of a recording of the conversation, or None.
-        allocations: the file for what jobs take of shared hosts, or None.
-        attempts: the file for the runs of jobs that are interrupted, or None.
-        pin: keep the scheduler and the command on one core.
-        verbose: show everything that the scheduler logs.
-        protocol: the version of an older protocol that Batsim speaks, or None.
-        schema: the schema of a Batsim of another version, or None.
-        old: the place of the jobs of a Batsim that speaks text; see `bridge.command`.
-        command: the command and its arguments, in which `{endpoint}` and `{init}` are replaced; may be empty.
-    """
-    if endpoint == "":
+def run_over_socket(options: SchedulerRunOptions) -> int:
+    """Run a scheduler, and the command that simulates for it if there is one; the exit status."""
+    if options.endpoint == "":
         raise click.UsageError("--endpoint is empty: leave it out, or give one such as tcp://127.0.0.1:*")
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(name)s: %(message)s")
-    remark = slow_engine()
-    if remark:
-        print(f"batproto: {remark}", file=sys.stderr)
-    if pin:
+    logging.basicConfig(level=logging.INFO if options.verbose else logging.WARNING, format="%(name)s: %(message)s")
+    _remark()
+    if options.pin:
         pinned()
-    spoken = other_protocol(protocol, schema)
+    spoken = other_protocol(options.protocol, options.schema)
+    target, command = options.target, options.command
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
         status = 1
-        with telling_whose_fault(target, record):
+        with telling_whose_fault(target, options.record):
             with telling_of_signals(interrupts, f"while {target} was being loaded"), interrupts.immediately():
                 scheduler = load(target)()
-            if allocations is not None:
-                stack.callback(_kept(scheduler, "--allocations", allocations_of, write_allocations, allocations))
-            if attempts is not None:
-                stack.callback(_kept(scheduler, "--attempts", attempts_of, write_attempts, attempts))
-            private = endpoint is None and _asks("{endpoint}", command)
-            bound = stack.enter_context(private_endpoint()) if private else endpoint or DEFAULT_ENDPOINT
-            other = stack.enter_context(Command(command, init or "")) if command else None
+            if options.allocations is not None:
+                stack.callback(
+                    _kept(scheduler, "--allocations", allocations_of, write_allocations, options.allocations)
+                )
+            if options.attempts is not None:
+                stack.callback(_kept(scheduler, "--attempts", attempts_of, write_attempts, options.attempts))
+            private = options.endpoint is None and _asks("{endpoint}", command)
+            bound = stack.enter_context(private_endpoint()) if private else options.endpoint or DEFAULT_ENDPOINT
+            other = stack.enter_context(SimulatorProgram(command, options.init or "")) if command else None
             ready = other.start if other else _tell_endpoint
             wait = other.check if other else None
             try:
                 failure = None
                 if spoken is None:
                     failure = drive(
-                        scheduler, bound, format, interrupts, init, DEFAULT_RULE_SET, timeout, record, ready, wait
+                        scheduler,
+                        bound,
+                        options.format,
+                        interrupts,
+                        options.init,
+                        DEFAULT_RULE_SET,
+                        options.timeout,
+                        options.record,
+                        ready,
+                        wait,
                     )
                 else:
                     from batprotocol.legacy.commands import OldProgram, drive_old
 
                     drive_old(
                         scheduler,
-                        OldProgram(bound, spoken, old or {}, format),
+                        OldProgram(bound, spoken, {"redis": options.redis, "jobs": options.jobs}, options.format),
                         interrupts,
-                        init=init,
-                        timeout=timeout,
-                        record=record,
+                        init=options.init,
+                        timeout=options.timeout,
+                        record=options.record,
                         on_bound=ready,
                         on_wait=wait,
                     )
@@ -131,7 +109,7 @@ def run_over_socket(
                 if failure is not None:
                     print(printable(f"batproto: the simulation has failed: {failure}"), file=sys.stderr)
                     status = status or 1
-            except Ended:
+            except ProgramEnded:
                 assert other is not None
                 status = other.status_too_early()
             except PeerGone:
@@ -191,41 +169,40 @@ def show(target: str, *, init: str, format: str, record: str | None, verbose: bo
         output.raw(os.fsencode(line) + b"\n")
 
 
-def run_in_process(
-    target: str, command: Sequence[str], pin: bool, *, init: str, format: str, record: str | None, verbose: bool
-) -> int:
+def run_in_process(options: SchedulerRunOptions) -> int:
     """Run the command, which is Batsim, with a scheduler in its process; the exit status.
 
-    Args:
-        target: the file and the class in it, `path/to/file.py:Class`.
-        command: the command and its arguments. Batsim's option is added unless it contains `{library}`.
-        pin: keep the command on one core.
-        init: the user's own initialization data.
-        format: "binary" or "json".
-        record: the path of a recording of the conversation, or None.
-        verbose: show everything that the scheduler logs.
+    Batsim's option is added to the command unless that contains `{library}`.
     """
+    target, command = options.target, options.command
     if not command:
         raise click.UsageError("--in-process needs the command line of Batsim: write it after --")
     for each in _SOCKET:
         if any(each in argument for argument in command):
             raise click.UsageError(f"with --in-process, there is no socket: leave {each} out of the command")
     if not any("{library}" in argument for argument in command):
-        command = [*command, OPTION, "{library}", "{init}"]
-    command = [each.replace("{library}", library()) for each in command]
+        command = (*command, OPTION, "{library}", "{init}")
+    command = tuple(each.replace("{library}", library()) for each in command)
     with Interrupts() as interrupts, NamedTemporaryFile(prefix="batprotocol-") as file:
         with as_usage():
-            data = carried(as_file(target), init=init, format=format, record=record, report=file.name, verbose=verbose)
+            data = carried(
+                as_file(target),
+                init=options.init or "",
+                format=options.format,
+                record=options.record,
+                report=file.name,
+                verbose=options.verbose,
+            )
         if not _can_be_loaded(target, interrupts):
             return 1
         _remark()
-        if pin:
+        if options.pin:
             pinned()
-        with Command(command, data) as other:
+        with SimulatorProgram(command, data) as other:
             other.start("")
             with telling_of_signals(interrupts, f"while {other.name} was running, and has ended it"):
                 status = other.status_in_the_end(interrupts)
-        report = Report.read(file.name)
+        report = EmbeddedReport.read(file.name)
     if status or report.state != "over":
         print(printable(f"batproto: {other.name} {other.end}{_WHY[report.state]}{report.reason}"), file=sys.stderr)
     return status or int(report.state != "over")

@@ -23,8 +23,8 @@ from batprotocol.cli.terminal import printable
 
 __all__ = [
     "PATIENCE",
-    "Command",
-    "Ended",
+    "ProgramEnded",
+    "SimulatorProgram",
     "private_endpoint",
 ]
 
@@ -63,11 +63,11 @@ the error comes through a pipe, which a successful exec closes. Python ignores t
 """
 
 
-class Ended(Exception):
+class ProgramEnded(Exception):
     """The command has ended while its scheduler waited for it."""
 
 
-class Command:
+class SimulatorProgram:
     """The program that simulates. It is started when the endpoint is bound, and does not outlive the `with`."""
 
     def __init__(self, command: Sequence[str], init: str) -> None:
@@ -75,7 +75,7 @@ class Command:
         self._init = init
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> Command:
+    def __enter__(self) -> SimulatorProgram:
         return self
 
     def start(self, endpoint: str) -> None:
@@ -93,7 +93,7 @@ class Command:
     def check(self) -> None:
         """Called while its scheduler waits for it."""
         if self._code() is not None:
-            raise Ended
+            raise ProgramEnded
 
     def ends_within(self, seconds: float) -> bool:
         """Whether it ends within this time."""

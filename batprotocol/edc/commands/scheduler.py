@@ -19,7 +19,7 @@ from batprotocol.edc.scheduler import show_own
 
 if TYPE_CHECKING:
     from batprotocol.workloads.electricity import Trace
-    from batprotocol.workloads.requests import Allocated, Attempt
+    from batprotocol.workloads.requests import Allocated, AttemptReport
 
 __all__ = [
     "allocations_of",
@@ -90,7 +90,7 @@ def cap_of(scheduler: object) -> Trace | None:
     return scheduler.cap.trace if isinstance(scheduler, Policy) and scheduler.cap is not None else None
 
 
-def attempts_of(scheduler: object) -> Sequence[Attempt] | None:
+def attempts_of(scheduler: object) -> Sequence[AttemptReport] | None:
     """The runs of jobs that were interrupted, so far; None for another scheduler than a policy."""
     if not _may_be_policy():
         return None

@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import Final
 
 from batprotocol._util.signals import Interrupts
-from batprotocol.edc.embedded.options import Report, taken
+from batprotocol.edc.embedded.options import EmbeddedReport, taken
 from batprotocol.edc.recording import Recorder, facts
 from batprotocol.edc.scheduler import attend_to, expect_scheduler, hello_of, intended_by, load, show_own
 from batprotocol.edc.session import Session, Turn
@@ -123,7 +123,7 @@ class Guest:
 
     def _report(self, state: str, reason: str = "") -> None:
         if self._report_path is not None:
-            Report(state, reason).write(self._report_path)
+            EmbeddedReport(state, reason).write(self._report_path)
 
     def _record(self, message: bytes, answer: bytes) -> None:
         if self._recorder is not None:

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from batprotocol.edc.scheduler import file_of
 from batprotocol.errors import SchedulerError
 
-__all__ = ["OPTION", "Report", "carried", "libpython", "library", "taken"]
+__all__ = ["OPTION", "EmbeddedReport", "carried", "libpython", "library", "taken"]
 
 OPTION: Final = "--edc-library-str"
 """Batsim's option for a library and its initialization data."""
@@ -29,7 +29,7 @@ _NEEDED: Final = frozenset(["format", "init", "libpython", "prefix", "python", "
 _POSSIBLE: Final = _NEEDED | {"record", "report", "verbose"}
 
 
-class Report(NamedTuple):
+class EmbeddedReport(NamedTuple):
     """The state of a scheduler inside Batsim, for the program that has started Batsim.
 
     Args:
@@ -46,7 +46,7 @@ class Report(NamedTuple):
             json.dump(self, file)
 
     @classmethod
-    def read(cls, path: str) -> Report:
+    def read(cls, path: str) -> EmbeddedReport:
         """The one in a file."""
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -84,7 +84,7 @@ def carried(
         init: the user's own text, for `on_init`.
         format: "binary" or "json": the format of the conversation.
         record: the path of a recording of the conversation, or None.
-        report: the file for the state of the scheduler, or None; see `Report`.
+        report: the file for the state of the scheduler, or None; see `EmbeddedReport`.
         verbose: show everything that the scheduler logs.
 
     Raises:

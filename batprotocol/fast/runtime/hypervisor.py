@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from batprotocol._util.requirements import installing
 from batprotocol.errors import DecodeError, PackageMissing
 from batprotocol.fast import wire
-from batprotocol.fast.topics import RESULTS, Channel
+from batprotocol.fast.topics import RESULTS, TopicKind
 from batprotocol.fast.values import (
     ERROR,
     RESUME,
@@ -465,7 +465,7 @@ class MigrationFramework:
     def _read(self, payload: bytes) -> Any:
         """The task in a payload, None if it is none, or one that is known."""
         try:
-            task: Any = wire.decode(payload, Channel.MIGFRA_TASK.topic(self.host))
+            task: Any = wire.decode(payload, TopicKind.MIGFRA_TASK.topic(self.host))
         except DecodeError as error:
             self._complain(_complaint(error))
             return None

@@ -15,7 +15,7 @@ from batprotocol.fast import wire
 from batprotocol.fast.runtime.cluster import DEFAULT_BROKER, subscriptions_of
 from batprotocol.fast.runtime.connection import Broker, BrokerConnection, Inbox, Received, logger
 from batprotocol.fast.runtime.hypervisor import Hypervisors, Luck, MigrationFramework, Settings
-from batprotocol.fast.topics import QOS, Channel, Participant, Topic, route_of
+from batprotocol.fast.topics import QOS, Participant, Topic, TopicKind, route_of
 from batprotocol.fast.values import (
     ALLOWED,
     ANY_PROCESS,
@@ -298,7 +298,7 @@ class Nodes:
     def __init__(self, hosts: Iterable[str], settings: Settings, inbox: Inbox) -> None:
         self.hypervisors = Hypervisors(hosts, settings.cores)
         for host in self.hypervisors.hosts:
-            str(Channel.MIGFRA_TASK.topic(host))  # what cannot be a name is refused before anything is done
+            str(TopicKind.MIGFRA_TASK.topic(host))  # what cannot be a name is refused before anything is done
         self._publish: Callable[[str, bytes, int], None] = _nowhere
         luck, start = Luck(settings, "machines"), inbox.start
         self._processes = PscomProcesses(self.hypervisors, settings, luck, self._say, start)
@@ -335,9 +335,9 @@ class Nodes:
         topic = Topic.find(received.topic)
         if topic is None:
             return
-        if topic.channel is Channel.MIGFRA_TASK:
+        if topic.channel is TopicKind.MIGFRA_TASK:
             self.migration_frameworks[topic.name].take(received.payload)
-        elif topic.channel is Channel.PSCOM_RESPONSE:  # any content counts
+        elif topic.channel is TopicKind.PSCOM_RESPONSE:  # any content counts
             self._processes.take_response(topic.name)
         else:
             try:

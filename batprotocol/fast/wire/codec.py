@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from batprotocol.errors import DecodeError, EncodeError, shown
 from batprotocol.fast import values as v
-from batprotocol.fast.topics import MESSAGES, ROUTES, Channel, Topic, routes_on
-from batprotocol.fast.values import FastMessage, Part
+from batprotocol.fast.topics import MESSAGES, ROUTES, Topic, TopicKind, routes_on
+from batprotocol.fast.values import FastMessage, MessagePart
 from batprotocol.fast.wire._yaml import (
     LARGEST,
     MappingNode,
@@ -99,7 +99,7 @@ def decode_as(cls: type[Any], payload: bytes, *, dialect: Reading = "fastlib") -
     return _decode(cls, payload, dialect)
 
 
-def encode(message: v.FastMessage | v.Part, *, dialect: Dialect = "fastlib") -> bytes:
+def encode(message: v.FastMessage | v.MessagePart, *, dialect: Dialect = "fastlib") -> bytes:
     """Write a message, or a part of one.
 
     Args:
@@ -165,7 +165,7 @@ def task_word(node: Node) -> str | None:
     return task.text if isinstance(task, ScalarNode) and not task.is_null else None
 
 
-def _by_task(channel: Channel) -> Callable[[Node], type[Any]]:
+def _by_task(channel: TopicKind) -> Callable[[Node], type[Any]]:
     """A function that finds the class of a message by its `task`."""
     tasks = {route.task: route.message for route in routes_on(channel)}
 
@@ -196,12 +196,12 @@ def _agent_task(node: Node) -> type[Any]:
     return _AGENT_TASKS(node)
 
 
-_AGENT_TASKS: Final = _by_task(Channel.AGENT_TASK)
-_DISPATCH: Final[Mapping[Channel, _Which]] = {
+_AGENT_TASKS: Final = _by_task(TopicKind.AGENT_TASK)
+_DISPATCH: Final[Mapping[TopicKind, _Which]] = {
     **{route.channel: route.message for route in ROUTES},
-    Channel.MIGFRA_TASK: _by_task(Channel.MIGFRA_TASK),
-    Channel.AGENT_STATUS: _agent_status,
-    Channel.AGENT_TASK: _agent_task,
+    TopicKind.MIGFRA_TASK: _by_task(TopicKind.MIGFRA_TASK),
+    TopicKind.AGENT_STATUS: _agent_status,
+    TopicKind.AGENT_TASK: _agent_task,
 }
 _EMPTY: Final = (v.MmbwmonStopAck, v.MmbwmonRestartAck)
 """The messages without keys, for which any YAML is valid."""
@@ -229,7 +229,7 @@ def _is_flat(title: str, entries: Mapping[str, Node]) -> bool:
 
 
 def _tree(message: Any, dialect: Dialect) -> dict[str, Tree]:
-    if not isinstance(message, v.FastMessage | v.Part):
+    if not isinstance(message, v.FastMessage | v.MessagePart):
         raise EncodeError(f"expected a message, got {shown(message)}")
     tree = write_value(message, type(message), dialect)
     if isinstance(message, v.Result) and message.result in _FLAT[dialect]:
@@ -324,7 +324,7 @@ def to_json(message: FastMessage, indent: int | None = None) -> str:
 
 def tree_of(value: Any) -> Any:
     """The dicts, lists and scalars of a value, as in JSON, without absent values."""
-    if isinstance(value, FastMessage | Part):
+    if isinstance(value, FastMessage | MessagePart):
         found = {"message": type(value).__name__} if isinstance(value, FastMessage) else {}
         names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
         fields = ((written, getattr(value, name)) for written, name in names)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.errors import HostSetError, shown
 from batprotocol.model.hosts import parse_hosts
 from batprotocol.model.value import TupleOf, Value, tuples_into
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
     from procset import ProcSet
 
 __all__ = [
-    "Allocation",
     "Energy",
     "EnergyRequest",
     "Event",
     "JobAllocation",
     "JobCompletion",
+    "JobMachines",
     "JobRejection",
     "JobSubmission",
     "MachinesFailed",
@@ -114,7 +115,7 @@ class JobCompletion(_OfJob, frozen=True):
     """
 
 
-class Allocation(Value, frozen=True):
+class JobMachines(Value, frozen=True):
     """The machines of one job.
 
     Args:
@@ -133,7 +134,7 @@ class JobAllocation(Event, frozen=True):
         allocations: the machines of each job, for one job or more.
     """
 
-    allocations: TupleOf[Allocation]
+    allocations: TupleOf[JobMachines]
 
     def __post_init__(self) -> None:
         tuples_into(self, "allocations")
@@ -263,3 +264,6 @@ class Message(Value, frozen=True):
     def __post_init__(self) -> None:
         if type(self.events) is not tuple:
             tuples_into(self, "events")
+
+
+__getattr__ = old_names(__name__, {"Allocation": "JobMachines"})

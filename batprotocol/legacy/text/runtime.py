@@ -20,8 +20,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from batprotocol._util.requirements import refusal
-from batprotocol._util.sockets.endpoints import refuse_bad_endpoint
-from batprotocol._util.sockets.requester import PATIENCE
+from batprotocol._util.sockets import PATIENCE, refuse_bad_endpoint
 from batprotocol.errors import DecodeError, EncodeError, PeerGone, PeerSilent, SystemLacks, shown
 from batprotocol.legacy._ends import Batsim, OldComponent
 from batprotocol.legacy.json import events as e
@@ -206,7 +205,7 @@ def _from_json(event: e.Event, version: int) -> Iterator[t.Event]:
         case e.JobCompleted():
             yield t.JobCompletion(time, event.job_id)
         case e.ExecuteJob():
-            yield t.JobAllocation(time, (t.Allocation(event.job_id, _machines(event.alloc, version)),))
+            yield t.JobAllocation(time, (t.JobMachines(event.job_id, _machines(event.alloc, version)),))
         case e.SetResourceState():
             for machines in _groups(event.resources, version):
                 yield t.PStateRequest(time, machines, int(event.state))

@@ -184,13 +184,13 @@ def _write_pstate(event: Any) -> str:
     return f"{_machines(event.machines)}={event.pstate}"
 
 
-def _read_allocations(text: str) -> tuple[tuple[e.Allocation, ...]]:
+def _read_allocations(text: str) -> tuple[tuple[e.JobMachines, ...]]:
     found = []
     for part in text.split(";"):
         job, equals, machines = part.rpartition("=")
         if not equals:
             raise StampFault(f"expected job=machines, got {shown(part)}")
-        found.append(e.Allocation(_job(job), _machines(machines)))
+        found.append(e.JobMachines(_job(job), _machines(machines)))
     return (tuple(found),)
 
 
@@ -340,7 +340,7 @@ def _allocations(text: str, version: int | None) -> tuple[Any, ...]:
         sides = split(part, "=")
         if len(sides) != 2:
             raise StampFault(f"expected job=machines, got {shown(part)}")
-        found.append(e.Allocation(_lenient_job(sides[0], version), _lenient_machines(sides[1], version)))
+        found.append(e.JobMachines(_lenient_job(sides[0], version), _lenient_machines(sides[1], version)))
     return (tuple(found),)
 
 
@@ -405,7 +405,7 @@ def decode(
     >>> decode(b"3:10.5|10:S:w0!1|10.5:N").events
     (JobSubmission(timestamp=10.0, job_id='w0!1'), Nop(timestamp=10.5))
     >>> decode(b"|| 10:J:w0!01x=0,,+1", 3).events[0].allocations
-    (Allocation(job_id='w0!1', machines='0,1'),)
+    (JobMachines(job_id='w0!1', machines='0,1'),)
     """
     text = data if isinstance(data, str) else str(bytes(data), "utf-8", "surrogateescape")
     try:
@@ -489,7 +489,7 @@ def encode(message: e.Message, version: int | None = None) -> bytes:
     Raises:
         EncodeError: the protocol, or that version, cannot express this; the error has the place.
 
-    >>> encode(e.Message(3, 15.0, [e.JobAllocation(15.0, [e.Allocation("w0!1", "0-3")])]))
+    >>> encode(e.Message(3, 15.0, [e.JobAllocation(15.0, [e.JobMachines("w0!1", "0-3")])]))
     b'3:15.000000|15.000000:J:w0!1=0-3'
     """
     if type(message.version) is not int or not 0 <= message.version < 10**9:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop
 
 from batprotocol.model import FinalJobState
-from batprotocol.policies.energy import Turn, Wait
+from batprotocol.policies.energy import StartWindow, Wait
 from batprotocol.policies.jobs import DependentJobs, PromisedHosts, SiteEntry, SiteJob, SiteRunning
 from batprotocol.policies.site.plan import AmountPlanner
 from batprotocol.policies.site.reruns import Reruns
@@ -83,7 +83,7 @@ class HeldJobs(DependentJobs[SiteJob]):
         if refusal is not None:
             self.give_up(job, refusal)
             return False
-        turn = Turn(since) if self._part is None or not job.entries else self._turn(job, since, self._part)
+        turn = StartWindow(since) if self._part is None or not job.entries else self._turn(job, since, self._part)
         since = turn.begin
         is_early = since > state.now + state.resolution / 2
         if is_early and since < math.inf:
@@ -105,10 +105,10 @@ class HeldJobs(DependentJobs[SiteJob]):
         else:
             sleeping.prepare(job.entries[0].kind.hosts, job.size, begin)
 
-    def _turn(self, job: SiteJob, since: float, part: Wait) -> Turn:
+    def _turn(self, job: SiteJob, since: float, part: Wait) -> StartWindow:
         """When a job may run that could have started at a time. Jobs with a reservation do not wait longer."""
         if since == math.inf or job.request.reservation is not None:
-            return Turn(since)
+            return StartWindow(since)
         job.since = since
         return self._turn_of(job, part, job.ran)
 
@@ -126,7 +126,7 @@ class HeldJobs(DependentJobs[SiteJob]):
             self.note(turn.until, job)
         return True
 
-    def _turn_of(self, job: SiteJob, part: Wait, ran: float) -> Turn:
+    def _turn_of(self, job: SiteJob, part: Wait, ran: float) -> StartWindow:
         """When a job may run that has run for some time."""
         deadline = job.request.deadline
         return part.turn(

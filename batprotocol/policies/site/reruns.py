@@ -26,7 +26,7 @@ from batprotocol.policies.failures import Checkpoint, Failures, Pieces, length_o
 from batprotocol.policies.jobs import JobRun, RunHistory, SiteEntry, SiteJob, SiteRunning
 from batprotocol.policies.rules import PreemptionRules, PreemptionTerms, PreemptMode
 from batprotocol.policies.site.rules import SiteRules
-from batprotocol.workloads.requests.usage import RERUN_WORKLOAD, Attempt
+from batprotocol.workloads.requests.usage import RERUN_WORKLOAD, AttemptReport
 
 _LEAST = 1e-3
 """The shortest walltime, in seconds."""
@@ -153,7 +153,7 @@ class Reruns:
         job = msgspec.structs.replace(life.job, profile_id=profile_id, walltime=walltime)
         return JobRun(id, life.runs, job, new, life.profile, pieces)
 
-    def record(self, job: SiteRunning, end: str, ended: RunEnd, now: float) -> Attempt | None:
+    def record(self, job: SiteRunning, end: str, ended: RunEnd, now: float) -> AttemptReport | None:
         """The record of a run that has ended; None: it was the only one of its job, and was not stopped.
 
         Args:
@@ -180,7 +180,7 @@ class Reruns:
             work, lost = 0.0, work + lost
         elif ended.is_saved:
             work, lost = work + lost, 0.0
-        return Attempt(
+        return AttemptReport(
             job_id=waited.id,
             first_id=waited.first_id,
             number=0 if run is None else run.number,

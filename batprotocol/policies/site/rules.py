@@ -22,7 +22,7 @@ from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.jobs import SiteJob
 from batprotocol.workloads.host_events import MAINT, HostStates, Window
 from batprotocol.workloads.requests import Moment, Request, expanded_names
-from batprotocol.workloads.requests import Site as Machine
+from batprotocol.workloads.requests import OfferedHosts as Machine
 from batprotocol.workloads.requests.notation import parse_memory
 
 # The tables of a site's file as values: each is checked with its place, and misspelt keys with the near name.

@@ -35,7 +35,7 @@ from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.state import SiteState
 from batprotocol.policies.site.windows import Windows
 from batprotocol.workloads.host_events import HostEvent, Window
-from batprotocol.workloads.requests import Allocated, Attempt, read_request
+from batprotocol.workloads.requests import Allocated, AttemptReport, read_request
 from batprotocol.workloads.requests.offers import needs_of
 from batprotocol.workloads.requests.request import NOTHING
 
@@ -80,7 +80,7 @@ class Site:
         self._starts = 0
         self._all_submitted = self._is_finished = False
         self.allocated: list[Allocated] = []
-        self.attempts: list[Attempt] = []
+        self.attempts: list[AttemptReport] = []
 
     def _new_planner(self, settings: PlanSettings, power: PowerLimits | None) -> AmountPlanner:
         return AmountPlanner(settings, self._site) if power is None else CappedPlanner(power, settings, self._site)
@@ -558,7 +558,7 @@ class SiteDriver(Driver):
         return self.site.allocated
 
     @property
-    def attempts(self) -> Sequence[Attempt]:
+    def attempts(self) -> Sequence[AttemptReport]:
         return self.site.attempts
 
     # Events

@@ -33,7 +33,7 @@ from batprotocol.policies.orders import Multifactor, Order
 from batprotocol.policies.site.accounts import LimitUsage, Priorities
 from batprotocol.policies.site.rules import SiteRules, default_of, partitions_of
 from batprotocol.workloads.host_events import HostChange, HostEvent
-from batprotocol.workloads.requests import Site as Machine
+from batprotocol.workloads.requests import OfferedHosts as Machine
 
 _Place: TypeAlias = tuple[int, Association | None, bool]
 """The tier, the user, if the priority is not a fixed one, and whether the age grows."""

@@ -26,9 +26,9 @@ __all__ = [
     "FOREVER",
     "ClusterNode",
     "ClusterPartition",
+    "ConfiguredCluster",
     "NodeSelection",
     "PartitionAccess",
-    "SlurmCluster",
     "best_fit",
     "bits_of",
     "cluster_of",
@@ -324,7 +324,7 @@ class NodeSelection(msgspec.Struct, frozen=True, gc=False):
     serial_at_end: bool = False
 
 
-class SlurmCluster(msgspec.Struct, frozen=True, dict=True):
+class ConfiguredCluster(msgspec.Struct, frozen=True, dict=True):
     """A cluster as its slurm.conf describes it.
 
     Args:
@@ -388,7 +388,7 @@ _MESSAGE_TIMEOUT = 10
 """Slurm's MessageTimeout, in seconds."""
 
 
-def cluster_of(configuration: SlurmConfiguration) -> SlurmCluster:
+def cluster_of(configuration: SlurmConfiguration) -> ConfiguredCluster:
     """The cluster that a slurm.conf describes.
 
     >>> from batprotocol.sites.slurm.configuration import configuration_of
@@ -399,7 +399,7 @@ def cluster_of(configuration: SlurmConfiguration) -> SlurmCluster:
     numbers = {node.name: number for number, node in enumerate(configuration.nodes)}
     partitions = tuple(_partition(each, numbers, configuration) for each in configuration.partitions)
     jobs, scheduler = configuration.jobs, configuration.scheduler
-    return SlurmCluster(
+    return ConfiguredCluster(
         tuple(map(_node, configuration.nodes)),
         partitions,
         next((each.name for each in configuration.partitions if each.default), ""),

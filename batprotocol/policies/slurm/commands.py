@@ -20,7 +20,7 @@ import msgspec
 
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import Job, JobSubmittedEvent
-from batprotocol.policies.slurm.cluster import ClusterPartition, SlurmCluster, bits_of, members
+from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, bits_of, members
 from batprotocol.policies.slurm.controller import Controller, JobUpdate
 from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.policies.slurm.reservations import LicenseReservation, NodeReservation
@@ -232,7 +232,7 @@ OPTIONS: Final[Mapping[str, str]] = {
 _MEBIBYTE: Final = 2**20
 
 
-def job_of(cluster: SlurmCluster, event: JobSubmittedEvent, request: Request, number: int) -> SlurmJob:
+def job_of(cluster: ConfiguredCluster, event: JobSubmittedEvent, request: Request, number: int) -> SlurmJob:
     """A job as Slurm sees it.
 
     Args:
@@ -288,7 +288,7 @@ def _options(extra_data: str | None) -> dict[str, Any]:
     return options
 
 
-def _switches(text: str, cluster: SlurmCluster) -> tuple[int, float]:
+def _switches(text: str, cluster: ConfiguredCluster) -> tuple[int, float]:
     """The most switches, and the seconds for which a job waits for so few; 0 if it does not ask."""
     if not text:
         return 0, 0.0
@@ -299,7 +299,7 @@ def _switches(text: str, cluster: SlurmCluster) -> tuple[int, float]:
     return int(count), min(span(wait), most) if wait else most
 
 
-def _partitions_of(cluster: SlurmCluster, request: Request) -> tuple[Any, ...]:
+def _partitions_of(cluster: ConfiguredCluster, request: Request) -> tuple[Any, ...]:
     known = {each.name: each for each in cluster.partitions}
     names = request.partition or ((cluster.default,) if cluster.default else ())
     if not names:
@@ -343,7 +343,7 @@ def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
     )
 
 
-def _allow(made: SlurmJob, cluster: SlurmCluster, request: Request, options: Mapping[str, Any]) -> None:
+def _allow(made: SlurmJob, cluster: ConfiguredCluster, request: Request, options: Mapping[str, Any]) -> None:
     """The nodes that the job may have, and those that it must have."""
     excluded = [*request.exclude, *(expanded_names(options["exclude"]) if options.get("exclude") else ())]
     wanted = [*request.nodelist, *(expanded_names(options["nodelist"]) if options.get("nodelist") else ())]
@@ -378,7 +378,7 @@ def _allow(made: SlurmJob, cluster: SlurmCluster, request: Request, options: Map
         raise InputError(f"it asks for {made.cpus} CPUs, and the nodes that it can have at once have {cpus}")
 
 
-def _most_cpus(cluster: SlurmCluster, nodes: int, count: float) -> int:
+def _most_cpus(cluster: ConfiguredCluster, nodes: int, count: float) -> int:
     """The most CPUs that so many of the nodes have together."""
     sizes = {node.cpus for node in cluster.nodes}
     if len(sizes) == 1:

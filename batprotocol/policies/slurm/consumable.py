@@ -12,7 +12,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from batprotocol.policies.slurm.cluster import ClusterNode, ClusterPartition, SlurmCluster, bits_of, members
+from batprotocol.policies.slurm.cluster import ClusterNode, ClusterPartition, ConfiguredCluster, bits_of, members
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
 from batprotocol.policies.slurm.selection import PossibleStart, tree_of
 
@@ -163,7 +163,7 @@ class NodeDemand(NamedTuple):
     gpus_per_task: int
 
 
-def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: SlurmCluster) -> NodeDemand:
+def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredCluster) -> NodeDemand:
     """The share of nodes that a job takes in a partition."""
     select, step = cluster.select, job.cpus_per_task
     each = job.tasks_per_node * step
@@ -328,7 +328,7 @@ class Consumable:
         epoch: the seconds of the day at which the simulation began: ends are grouped on the clock.
     """
 
-    def __init__(self, cluster: SlurmCluster, epoch: int = 0) -> None:
+    def __init__(self, cluster: ConfiguredCluster, epoch: int = 0) -> None:
         self._cluster, self._epoch, self._tree = cluster, epoch, tree_of(cluster)
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
         rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts else None
@@ -514,7 +514,7 @@ class _Pick:
         demand: NodeDemand,
         count: int,
         most: float,
-        cluster: SlurmCluster,
+        cluster: ConfiguredCluster,
     ) -> None:
         self._room, self._offers, self._demand, self._cluster = room, offers, demand, cluster
         self.cpus, self.nodes, self.most, self.gpus = demand.cpus, count, most, demand.gpus

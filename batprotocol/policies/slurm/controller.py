@@ -14,7 +14,7 @@ import msgspec
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.policies.slurm.clock import USUAL, Phases
-from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition, SlurmCluster
+from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition, ConfiguredCluster
 from batprotocol.policies.slurm.loops import StartOutcome, run_backfill, run_main
 from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob
 from batprotocol.policies.slurm.reservations import NodeReservation
@@ -137,7 +137,7 @@ class Controller:
 
     def __init__(
         self,
-        cluster: SlurmCluster,
+        cluster: ConfiguredCluster,
         priorities: JobPriorities,
         actions: ControllerActions,
         phases: Phases = USUAL,

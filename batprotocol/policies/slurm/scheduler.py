@@ -25,7 +25,7 @@ from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.driver import Replies, UnknownKeys
 from batprotocol.policies.jobs import Allocating, RunHistory
 from batprotocol.policies.slurm.clock import USUAL, Phases
-from batprotocol.policies.slurm.cluster import SlurmCluster, bits_of, cluster_of, members
+from batprotocol.policies.slurm.cluster import ConfiguredCluster, bits_of, cluster_of, members
 from batprotocol.policies.slurm.commands import job_of, obey, read_command
 from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.priorities import order_of
@@ -99,7 +99,7 @@ def _with(part: Part, added: dict[str, list[str]]) -> Part:
 _MEBIBYTE = 2**20
 
 
-def allocated_by(job: SlurmJob, job_id: str, hosts: str, time: float, cluster: SlurmCluster) -> Allocated:
+def allocated_by(job: SlurmJob, job_id: str, hosts: str, time: float, cluster: ConfiguredCluster) -> Allocated:
     """The amounts that a started job takes of each of its nodes.
 
     Args:
@@ -137,7 +137,7 @@ def allocated_by(job: SlurmJob, job_id: str, hosts: str, time: float, cluster: S
     )
 
 
-def _memory(job: SlurmJob, cluster: SlurmCluster, *, is_alone: bool) -> int:
+def _memory(job: SlurmJob, cluster: ConfiguredCluster, *, is_alone: bool) -> int:
     """The MiB that a job holds: all of its nodes, if no other job can have them."""
     assert job.placement is not None
     if is_alone:
@@ -145,7 +145,7 @@ def _memory(job: SlurmJob, cluster: SlurmCluster, *, is_alone: bool) -> int:
     return sum(job.placement.memory.values())
 
 
-def _gpus(job: SlurmJob, cluster: SlurmCluster, *, is_alone: bool) -> int:
+def _gpus(job: SlurmJob, cluster: ConfiguredCluster, *, is_alone: bool) -> int:
     """The GPUs that a job holds: all of its nodes, if no other job can have them."""
     assert job.placement is not None
     if is_alone:

@@ -11,7 +11,15 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol, TypeAlias
 
-from batprotocol.policies.slurm.cluster import ClusterPartition, SlurmCluster, best_fit, bits_of, lowest, members, runs
+from batprotocol.policies.slurm.cluster import (
+    ClusterPartition,
+    ConfiguredCluster,
+    best_fit,
+    bits_of,
+    lowest,
+    members,
+    runs,
+)
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
 from batprotocol.sites.slurm.configuration import SwitchLine
 
@@ -104,7 +112,7 @@ class NodeSelector(Protocol):
 # topology/tree: nodes at as few switches as possible
 
 
-def tree_of(cluster: SlurmCluster) -> SwitchTree | None:
+def tree_of(cluster: ConfiguredCluster) -> SwitchTree | None:
     """The tree of a cluster, if jobs are placed by one."""
     if not cluster.switches:
         return None
@@ -235,7 +243,7 @@ class Linear:
         is_quick: whether the earliest start is searched by halves, and not from end to end. Both find the same.
     """
 
-    def __init__(self, cluster: SlurmCluster, *, is_quick: bool = True) -> None:
+    def __init__(self, cluster: ConfiguredCluster, *, is_quick: bool = True) -> None:
         self._cpus = [node.cpus for node in cluster.nodes]
         self._each = self._cpus[0] if len(set(self._cpus)) == 1 else 0  # the CPUs of each node; 0: they differ
         self._is_quick = is_quick
@@ -428,7 +436,7 @@ class _Block(NamedTuple):
         return up + [node for node in reversed(self.free) if node < self.required]
 
 
-def weight_groups(cluster: SlurmCluster) -> list[int]:
+def weight_groups(cluster: ConfiguredCluster) -> list[int]:
     """The sets of nodes that are added one after the other until they are enough: those of the least weight first.
 
     Of equal weight, those of one line of slurm.conf come before those of the next. With a tree of switches or with

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from batprotocol.model import FinalJobState
 from batprotocol.policies.rules import PreemptMode
 from batprotocol.policies.slurm.clock import LoopClock, Phases
-from batprotocol.policies.slurm.cluster import SlurmCluster
+from batprotocol.policies.slurm.cluster import ConfiguredCluster
 from batprotocol.policies.slurm.consumable import Consumable
 from batprotocol.policies.slurm.queue import IneligibleJobs, JobStage, SlurmJob, SlurmQueue
 from batprotocol.policies.slurm.reservations import NodeReservations
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-def selection_of(cluster: SlurmCluster, epoch: int, *, is_quick: bool) -> NodeSelector:
+def selection_of(cluster: ConfiguredCluster, epoch: int, *, is_quick: bool) -> NodeSelector:
     """The selection of nodes that a cluster has, while no job runs.
 
     Args:
@@ -117,7 +117,7 @@ class ControllerState:
 
     def __init__(
         self,
-        cluster: SlurmCluster,
+        cluster: ConfiguredCluster,
         priorities: JobPriorities,
         actions: ControllerActions,
         phases: Phases,

@@ -10,9 +10,9 @@ from contextlib import ExitStack, suppress
 import click
 
 from batprotocol._util.signals import Interrupts
-from batprotocol._util.sockets import Channel, Requester
+from batprotocol._util.sockets import BoundChannel, Requester
 from batprotocol.cli.terminal import Output, number_of, printable
-from batprotocol.edc.commands.program import Command, Ended, private_endpoint
+from batprotocol.edc.commands.program import ProgramEnded, SimulatorProgram, private_endpoint
 from batprotocol.edc.commands.scheduler import is_policy, load, telling_whose_fault
 from batprotocol.edc.recording import Names, Recorder, facts
 from batprotocol.edc.recording.sources import Found
@@ -47,7 +47,7 @@ def tap(batsim: str, edc: str, record: str, shown: Shown | None, output: Output,
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     with ExitStack() as stack:
         interrupts = stack.enter_context(Interrupts())
-        channel = Channel(batsim)
+        channel = BoundChannel(batsim)
         stack.callback(channel.close)
         requester = stack.enter_context(Requester(edc, timeout=timeout, on_wait=interrupts.check))
         recorder = stack.enter_context(Recorder(record, facts(batsim=channel.endpoint, edc=edc)))
@@ -131,7 +131,7 @@ def run(
                 found = replay(recording, component, in_effect=in_effect, tolerance=tolerance, init=init)
             except RuleViolation as error:
                 _report(component, output, f"Batsim would not survive its reply: {error}")
-            except (PeerGone, PeerSilent, Ended) as error:
+            except (PeerGone, PeerSilent, ProgramEnded) as error:
                 _report(component, output, _end_of(error, component))
             if found is not None and (found.difference is not None or found.end) and not target:
                 component.dismiss()
@@ -150,7 +150,7 @@ def is_scheduler(text: str) -> bool:
 
 def _component(
     stack: ExitStack, target: str, who: Sequence[str], edc: str | None, library: str | None, timeout: float | None
-) -> tuple[Asked, Command | None]:
+) -> tuple[Asked, SimulatorProgram | None]:
     """The decision component, and the program that was started for it."""
     if target:
         return Together(load(target)()), None
@@ -162,7 +162,7 @@ def _component(
     endpoint = edc or stack.enter_context(private_endpoint())
     if "*" in endpoint:
         raise click.UsageError("this system has no private endpoints: name an endpoint with --edc")
-    program = stack.enter_context(Command(who, ""))
+    program = stack.enter_context(SimulatorProgram(who, ""))
     program.start(endpoint)
     return stack.enter_context(RemoteComponent(endpoint, timeout=timeout, on_wait=program.check)), program
 
@@ -170,7 +170,7 @@ def _component(
 class _Counted:
     """A decision component, and the last message to it."""
 
-    def __init__(self, component: Asked, program: Command | None) -> None:
+    def __init__(self, component: Asked, program: SimulatorProgram | None) -> None:
         self.component = component
         self.program = program
         self.number = 0
@@ -188,13 +188,13 @@ class _Counted:
         """End the simulation, so that a component that serves several simulations can go on to the next one."""
         asked = self.asked or Message(0.0)
         if not any(isinstance(event, SimulationEndsEvent) for event in asked.events):
-            with suppress(ProtocolError, Ended):
+            with suppress(ProtocolError, ProgramEnded):
                 self.answer(Message(asked.now, (SimulationEndsEvent(timestamp=asked.now),)))
 
 
 def _end_of(error: Exception, component: _Counted) -> str:
     program = component.program
-    if program is not None and (isinstance(error, Ended) or program.ends_within(0.2)):
+    if program is not None and (isinstance(error, ProgramEnded) or program.ends_within(0.2)):
         return f"{program.name} {program.end}"
     return str(error)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from batprotocol.recordings.timeline import TimelineData
     from batprotocol.studies import Row, Rows
     from batprotocol.studies.comparing import Schedule
-    from batprotocol.studies.recorded import Verdict
+    from batprotocol.studies.recorded import ReplayAgreement
 
 __all__ = ["NamedRun", "named", "opened", "remark_on", "tolerance_between", "with_logs"]
 
@@ -70,14 +70,15 @@ class NamedRun:
         """Whether it is a recording of a real Slurm, which can be simulated again."""
         return self._slurm is not None
 
-    def replayed(self) -> tuple[Schedule, Schedule, Verdict]:
+    def replayed(self) -> tuple[Schedule, Schedule, ReplayAgreement]:
         """The schedule of a recording of a real Slurm, that of its replay, and how far they agree.
 
         Raises:
             InputError: it cannot be read.
             OSError: the same.
         """
-        from batprotocol.studies.recorded import judged, read_recording, recorded_schedule, replay, replayed_schedule
+        from batprotocol.studies.recorded import judged, recorded_schedule, replay, replayed_schedule
+        from batprotocol.studies.slurm_recordings import read_recording
 
         assert self._slurm is not None
         run = read_recording(self._slurm)
@@ -137,7 +138,8 @@ class NamedRun:
             with read_log(self._log) as log:
                 return schedule_of_log(log, name=self.name, hosts=hosts)
         if self._slurm is not None:
-            from batprotocol.studies.recorded import read_recording, recorded_schedule
+            from batprotocol.studies.recorded import recorded_schedule
+            from batprotocol.studies.slurm_recordings import read_recording
 
             return recorded_schedule(read_recording(self._slurm), self.name)
         if self._row is not None:
@@ -183,7 +185,7 @@ def opened(path: str, *, from_its_beginning: bool = True) -> Iterator[Capture]:
 def with_logs(given: str, others: Sequence[str] = ()) -> NamedRun:
     """The run of this name, as for `named`; or a log of a resource manager or a recording of a Slurm."""
     from batprotocol.sites.logs.formats import is_logged
-    from batprotocol.studies.recorded.recordings import is_recorded
+    from batprotocol.studies.slurm_recordings import is_recorded
 
     if is_recorded(given):
         return NamedRun(given, given, slurm=given)

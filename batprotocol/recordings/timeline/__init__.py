@@ -9,12 +9,13 @@ The data flow through these modules. `sources` reads messages and Batsim's resul
 browser, or draws with matplotlib (`_figures`).
 """
 
-from batprotocol.recordings.timeline.timelines import JobRow, Timeline, WithJobs, timeline
+from batprotocol._util.deprecation import old_names
+from batprotocol.recordings.timeline.timelines import JobsCsvRow, Timeline, WithJobs, timeline
 from batprotocol.recordings.timeline.values import MOST_TEXTS, Messages, OffDuty, Series, TimelineData, TimelineJob
 
 __all__ = [
     "MOST_TEXTS",
-    "JobRow",
+    "JobsCsvRow",
     "Messages",
     "OffDuty",
     "Series",
@@ -24,3 +25,5 @@ __all__ = [
     "WithJobs",
     "timeline",
 ]
+
+__getattr__ = old_names(__name__, {"JobRow": "JobsCsvRow"})

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol import model
-from batprotocol._util.tables import Rows
+from batprotocol._util.tables import TableRows
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.edc.recording.entries import Entry
 from batprotocol.edc.recording.sources import JOBS
@@ -364,7 +364,7 @@ def _rows(file: Path, needed: Sequence[str], what: str = "such a table") -> Iter
     """The rows of a table, each with the number of its line."""
     try:
         with open(file, encoding="utf-8", newline="") as opened:
-            rows = Rows(opened)
+            rows = TableRows(opened)
             lacks = [column for column in needed if column not in rows.columns]
             if lacks:
                 raise InputError(f"it has no column {lacks[0]}, which {what} has", file=os.fspath(file), line=1)

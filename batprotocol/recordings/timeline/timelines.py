@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_RUNS",
-    "JobRow",
+    "JobsCsvRow",
     "Timeline",
     "WithJobs",
     "kind_of",
@@ -206,7 +206,7 @@ class Timeline:
 # Make a timeline of any source: rows of jobs, results, files.
 
 
-class JobRow(Protocol):
+class JobsCsvRow(Protocol):
     """A row about a job, with the names of Batsim's jobs.csv. `batprotocol.simulator.JobRow` is one."""
 
     @property
@@ -236,11 +236,11 @@ class WithJobs(Protocol):
     """
 
     @property
-    def jobs(self) -> Iterable[JobRow]: ...
+    def jobs(self) -> Iterable[JobsCsvRow]: ...
 
 
 def timeline(
-    source: str | os.PathLike[str] | Capture | WithJobs | Iterable[JobRow],
+    source: str | os.PathLike[str] | Capture | WithJobs | Iterable[JobsCsvRow],
     *,
     name: str = "",
     users: Mapping[str, object] | None = None,

@@ -100,7 +100,7 @@ def beginning(simulation: Simulation) -> SimulationBeginsEvent:
     )
 
 
-def _host_of_event(host: inputs.Host, speeds: dict[tuple[float, ...], Doubles]) -> Host:
+def _host_of_event(host: inputs.PlatformHost, speeds: dict[tuple[float, ...], Doubles]) -> Host:
     """A host of the event. Equal hosts share their values, because there may be very many of them."""
     step()
     speed = speeds.get(host.speeds)

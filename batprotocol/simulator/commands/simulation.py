@@ -40,7 +40,14 @@ from batprotocol.simulator import (
 )
 
 if TYPE_CHECKING:
-    from batprotocol.simulator import DecisionComponent, ExternalEventList, Platform, Player, Recorder, Workload
+    from batprotocol.simulator import (
+        DecisionComponent,
+        ExternalEventList,
+        Platform,
+        Player,
+        SimulationRecorder,
+        Workload,
+    )
     from batprotocol.simulator.commands.options import SimulateOptions
     from batprotocol.wire.reflection import Schema
     from batprotocol.workloads.requests import Allocated
@@ -199,11 +206,11 @@ def _checked_events(options: SimulateOptions, host_count: int, output: Output) -
     return found
 
 
-def _recorder(options: SimulateOptions, stack: ExitStack) -> Recorder | None:
+def _recorder(options: SimulateOptions, stack: ExitStack) -> SimulationRecorder | None:
     if options.record is None:
         return None
     from batprotocol.edc.recording import facts, fingerprint
-    from batprotocol.simulator import Recorder
+    from batprotocol.simulator import SimulationRecorder
 
     inputs = [path for path in (options.platform, *options.workloads, *options.events) if path is not None]
     about = facts(
@@ -213,7 +220,7 @@ def _recorder(options: SimulateOptions, stack: ExitStack) -> Recorder | None:
         init=options.init or None,
         **{f"input {number}": fingerprint(path) for number, path in enumerate(inputs)},
     )
-    return stack.enter_context(Recorder(options.record, options.format, about))
+    return stack.enter_context(SimulationRecorder(options.record, options.format, about))
 
 
 def _other_protocol(options: SimulateOptions) -> str | Schema | None:
@@ -249,7 +256,7 @@ def _scheduler(options: SimulateOptions, protocol: str | Schema | None, stack: E
 class _SimulationMeter(Observer):
     """Moves the progress bar, records the messages, and adds up the time of the decision component."""
 
-    def __init__(self, bar: ProgressBar, jobs: int, recorder: Recorder | None) -> None:
+    def __init__(self, bar: ProgressBar, jobs: int, recorder: SimulationRecorder | None) -> None:
         self.scheduler_seconds = 0.0
         self._began = 0.0
         self._bar = bar

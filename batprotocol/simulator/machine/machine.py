@@ -16,7 +16,7 @@ from batprotocol.results import MachineStatesRow, PStateRow
 from batprotocol.results.arithmetic import difference, plus
 from batprotocol.simulator.actions.actions import actions_for
 from batprotocol.simulator.actions.demand import Demands, PythonDemand
-from batprotocol.workloads import Host, Platform, Watts
+from batprotocol.workloads import Platform, PlatformHost, Watts
 from batprotocol.workloads.electricity.hosts import SleepPState
 
 __all__ = ["ParallelTask", "SimulatedMachine", "intervals"]
@@ -118,7 +118,7 @@ class SimulatedMachine:
         self.platform = platform
         self.has_energy = has_energy
         self.corrected = corrected
-        self.hosts: tuple[Host, ...] = hosts
+        self.hosts: tuple[PlatformHost, ...] = hosts
         self.power = [PowerRecord(host.pstate, sleeps_of(host.sleep_pstates), HostPower.ON, -1) for host in hosts]
         self.states = [_IDLE] * len(hosts)
         self.counts = [0] * len(HostState)

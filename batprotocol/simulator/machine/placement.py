@@ -9,7 +9,7 @@ from typing import NamedTuple
 from batprotocol.conversation.hostsets import read_hosts
 from batprotocol.model import CustomExecutorToHostMapping, ExecutorPlacement, PredefinedExecutorPlacementStrategy
 from batprotocol.simulator.machine.machine import intervals
-from batprotocol.workloads import Host
+from batprotocol.workloads import PlatformHost
 
 __all__ = ["PlacedExecutors", "allocation_of", "hosts_of"]
 
@@ -50,7 +50,7 @@ class PlacedExecutors(NamedTuple):
         """The custom mapping, or None."""
         return self.strategy.mapping if isinstance(self.strategy, CustomExecutorToHostMapping) else None
 
-    def executors(self, count: int, hosts: Sequence[Host]) -> list[int]:
+    def executors(self, count: int, hosts: Sequence[PlatformHost]) -> list[int]:
         """The host of each of `count` executors."""
         mapping = self.mapping
         if mapping is not None:

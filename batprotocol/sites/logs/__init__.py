@@ -14,7 +14,10 @@ from.
 
 from __future__ import annotations
 
+from batprotocol._util.deprecation import old_names
 from batprotocol._util.tables import LeftOut, Reason
-from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs.jobs import Attempt, AttemptState, LoggedJob
 
-__all__ = ["Attempt", "JobState", "LeftOut", "LoggedJob", "Reason"]
+__all__ = ["Attempt", "AttemptState", "LeftOut", "LoggedJob", "Reason"]
+
+__getattr__ = old_names(__name__, {"JobState": "AttemptState"})

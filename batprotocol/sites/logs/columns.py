@@ -22,7 +22,7 @@ import msgspec
 from batprotocol._util.tables import LeftOut
 from batprotocol._util.times import Clock, not_before, zone_of
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob, Reader
+from batprotocol.sites.logs.jobs import Attempt, AttemptState, LoggedJob, LogReader
 from batprotocol.sites.logs.managers.sacct_rows import NOTHING as NO_TIME
 from batprotocol.sites.logs.sources import UNREADABLE, Source, opened, rows_in
 from batprotocol.workloads.requests import expanded_names
@@ -261,8 +261,8 @@ def _check_column(place: str, column: MappedColumn, kind: str) -> None:
             )
     if kind == "state":
         for word, state in column.values.items():
-            if state not in JobState.__members__:
-                known = ", ".join(JobState.__members__)
+            if state not in AttemptState.__members__:
+                known = ", ".join(AttemptState.__members__)
                 raise InputError(f"expected one of {known}, got {shown(state)}", f"{place}.values.{word}")
 
 
@@ -464,7 +464,7 @@ def _names(column: MappedColumn, zone: tzinfo) -> Callable[[Any, Mapping[str, An
 
 def _state(column: MappedColumn, zone: tzinfo) -> Callable[[Any, Mapping[str, Any]], Any]:
     # Of a word that is no state, the caller counts that it cannot be read: an attempt has the state UNKNOWN then.
-    return lambda value, row: JobState(str(value).upper().partition(" ")[0])
+    return lambda value, row: AttemptState(str(value).upper().partition(" ")[0])
 
 
 _TRUTHS: Final = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
@@ -676,7 +676,7 @@ class _MappedRows:
                 return None
             self._expect_order(values)
             if place < len(given) - 1:
-                values["state"] = JobState.REQUEUED
+                values["state"] = AttemptState.REQUEUED
             if attempts and attempts[-1].ended is not None:
                 values["submitted"] = max(values["submitted"], attempts[-1].ended)
             attempts.append(Attempt(**values, is_planned=self._mapping.planned))
@@ -724,7 +724,7 @@ def ready_mapping(name: str) -> ColumnMapping:
     return mapping_of(files(__package__).joinpath("ready").joinpath(f"{name}.toml").read_bytes(), name)
 
 
-def _reader(name: str) -> Reader:
+def _reader(name: str) -> LogReader:
     def read(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | None = None) -> Iterator[LoggedJob]:
         return read_by(ready_mapping(name), path, left_out, zone=zone)
 

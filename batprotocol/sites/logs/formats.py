@@ -18,10 +18,11 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
+from batprotocol._util.deprecation import old_names
 from batprotocol._util.files import naming
 from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.sites.logs.jobs import LoggedJob, Reader
+from batprotocol.sites.logs.jobs import LoggedJob, LogReader
 from batprotocol.sites.logs.sources import PARQUET, opened, parquet_columns
 
 __all__ = [
@@ -29,7 +30,7 @@ __all__ = [
     "STANDARD_INPUT",
     "Log",
     "LogFormat",
-    "Reader",
+    "LogReader",
     "format_of",
     "is_logged",
     "read_log",
@@ -52,10 +53,10 @@ class LogFormat(NamedTuple):
     looks_like: tuple[str, ...] = ()
     takes_fields: bool = False
 
-    def reader(self) -> Reader:
+    def reader(self) -> LogReader:
         """The reader of the format."""
         module, _, function = self.place.partition(":")
-        found: Reader = getattr(import_module(module), function)
+        found: LogReader = getattr(import_module(module), function)
         return found
 
 
@@ -327,7 +328,7 @@ def is_logged(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def reader_of(format: str) -> Reader:
+def reader_of(format: str) -> LogReader:
     """The reader of a format, by its name, or by a file that describes the columns of a table.
 
     Raises:
@@ -342,3 +343,6 @@ def reader_of(format: str) -> Reader:
         return partial(read_by, read_mapping(format))
     known = f"{', '.join(FORMATS)}, or a file of columns that ends with .toml"
     raise InputError(f"expected one of {known}, got {shown(format)}{hint(format, FORMATS)}")
+
+
+__getattr__ = old_names(__name__, {"Reader": "LogReader"})

@@ -16,12 +16,12 @@ from batprotocol._util.tables import LeftOut
 
 __all__ = [
     "Attempt",
+    "AttemptState",
     "Attempts",
     "HostShare",
-    "JobState",
+    "LogReader",
     "LoggedJob",
     "LoggedRun",
-    "Reader",
     "run_id",
     "runs_of",
     "seconds_between",
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class JobState(Enum):
+class AttemptState(Enum):
     """How an attempt of a job ended, in Slurm's words."""
 
     BOOT_FAIL = "BOOT_FAIL"
@@ -69,7 +69,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     eligible: float | None = None
     started: float | None = None
     ended: float | None = None
-    state: JobState = JobState.UNKNOWN
+    state: AttemptState = AttemptState.UNKNOWN
     hosts: tuple[str, ...] = ()
     suspended: float = 0.0
     exit_code: int | None = None
@@ -151,7 +151,7 @@ class LoggedJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.attempts[-1]
 
 
-class Reader(Protocol):
+class LogReader(Protocol):
     """A reader of a format. It streams: it keeps no more of the file than it must."""
 
     def __call__(
@@ -297,7 +297,7 @@ def _unfinished(attempt: Attempt) -> str:
     """Why an attempt without a start or an end makes no run."""
     if attempt.started is not None:
         return STILL_RUNS
-    return STILL_WAITS if attempt.state is JobState.PENDING and attempt.ended is None else WAITED
+    return STILL_WAITS if attempt.state is AttemptState.PENDING and attempt.ended is None else WAITED
 
 
 def seconds_between(earlier: float, later: float) -> float:

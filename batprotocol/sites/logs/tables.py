@@ -18,7 +18,7 @@ import msgspec
 
 from batprotocol._util.tables import LeftOut, guarded
 from batprotocol.errors import InputError, shown
-from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs.jobs import Attempt, AttemptState, LoggedJob
 from batprotocol.sites.logs.sources import LONGEST, PARQUET, arrow, opened, rows_in
 
 __all__ = [
@@ -143,7 +143,7 @@ _READ: Final[dict[str, Callable[[Any], Any]]] = {
         for name, column in COLUMNS.items()
         if column.kind in ("number", "count")
     },
-    "state": JobState,
+    "state": AttemptState,
     "hosts": _names,
     "gres": _gres,
     "requested_gres": _gres,

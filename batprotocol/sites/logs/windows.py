@@ -17,7 +17,7 @@ import msgspec
 
 from batprotocol._util.tables import LeftOut
 from batprotocol.model.hosts import frozen_hosts
-from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob, seconds_between
+from batprotocol.sites.logs.jobs import Attempt, AttemptState, LoggedJob, seconds_between
 from batprotocol.workloads.host_events import HostChange, HostEvent, Window
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 DOWN: Final = "a job ended because a host failed"
 _DAY: Final = 86_400.0
 """If no job of a reservation runs for longer, the next one begins another window."""
-_FAILURES: Final = frozenset([JobState.NODE_FAIL, JobState.BOOT_FAIL])
+_FAILURES: Final = frozenset([AttemptState.NODE_FAIL, AttemptState.BOOT_FAIL])
 
 
 class HostWindow(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ def windows_of(jobs: Iterable[LoggedJob], origin: float) -> list[HostWindow]:
         jobs: the jobs, which are read twice: no iterator.
         origin: time 0 of the workload, in seconds since 1970 (UTC).
 
-    >>> failed = Attempt(submitted=0, started=10, ended=20, state=JobState.NODE_FAIL, hosts=("a", "b"))
+    >>> failed = Attempt(submitted=0, started=10, ended=20, state=AttemptState.NODE_FAIL, hosts=("a", "b"))
     >>> after = Attempt(submitted=0, started=90, ended=99, hosts=("b",))
     >>> jobs = [LoggedJob(id="1", attempts=(failed,)), LoggedJob(id="2", attempts=(after,))]
     >>> [(window.hosts, window.begin, window.end) for window in windows_of(jobs, 0.0)]

@@ -24,7 +24,7 @@ from batprotocol.model import DelayProfile, format_hosts
 from batprotocol.simulator import Platform, Workload, WorkloadProfile
 from batprotocol.sites.logs.jobs import (
     Attempts,
-    JobState,
+    AttemptState,
     LoggedJob,
     LoggedRun,
     run_id,
@@ -224,7 +224,9 @@ TOO_LARGE: Final = "the job had more hosts than the platform has"
 LONGER: Final = "the job ran longer than its time limit, at which a simulation ends it"
 NOT_ON_PLATFORM: Final = "a host of the job is not on the platform"
 
-_FAILED: Final = frozenset([JobState.BOOT_FAIL, JobState.FAILED, JobState.NODE_FAIL, JobState.OUT_OF_MEMORY])
+_FAILED: Final = frozenset(
+    [AttemptState.BOOT_FAIL, AttemptState.FAILED, AttemptState.NODE_FAIL, AttemptState.OUT_OF_MEMORY]
+)
 
 
 class _Profile(NamedTuple):

@@ -12,7 +12,7 @@ from batprotocol.cli.terminal import Output, print_grid, printable
 from batprotocol.policies import is_name
 from batprotocol.studies import Study
 from batprotocol.studies.commands._study_work import execute
-from batprotocol.studies.whatif import Plan, Question, answer_of, page, plan_for, ready_log, study_toml
+from batprotocol.studies.whatif import Question, WhatIfPlan, answer_of, page, plan_for, ready_log, study_toml
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ def _names(text: str) -> Sequence[str]:
     return [text] if is_name(text) else [each.strip() for each in text.split(",") if each.strip()]
 
 
-def _study(plan: Plan, toml: str | None) -> Study:
+def _study(plan: WhatIfPlan, toml: str | None) -> Study:
     if toml is None:
         return Study(**plan.keys)
     folder = os.path.dirname(toml)

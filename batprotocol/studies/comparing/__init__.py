@@ -32,7 +32,7 @@ from batprotocol.studies.comparing.intervals import (
 from batprotocol.studies.comparing.pairs import TOLERANCE, Comparison, JobPair, Parting, compare
 from batprotocol.studies.comparing.rows import PlainRow, ResultRow
 from batprotocol.studies.comparing.schedules import REPORTED_TOLERANCE, Schedule, read_schedule, schedule_in
-from batprotocol.studies.comparing.tables import Cell, Table, table
+from batprotocol.studies.comparing.tables import Cell, StudyTable, table
 
 __all__ = [
     "CONFIDENCE",
@@ -47,7 +47,7 @@ __all__ = [
     "PlainRow",
     "ResultRow",
     "Schedule",
-    "Table",
+    "StudyTable",
     "compare",
     "difference_of_ratios",
     "effective_number",
@@ -68,4 +68,4 @@ __all__ = [
     "table",
 ]
 
-__getattr__ = old_names(__name__, {"TOLD_TOLERANCE": "REPORTED_TOLERANCE"})
+__getattr__ = old_names(__name__, {"TOLD_TOLERANCE": "REPORTED_TOLERANCE", "Table": "StudyTable"})

@@ -46,7 +46,7 @@ from batprotocol.studies.comparing.rows import (
     label,
     select,
 )
-from batprotocol.studies.comparing.tables import Cell, Table, notes_of, runs_sentence, table
+from batprotocol.studies.comparing.tables import Cell, StudyTable, notes_of, runs_sentence, table
 from batprotocol.workloads.electricity import Trace
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _axis_to_the_right(
 def _draw_panel(
     panel: Any,
     rows: Sequence[ResultRow],
-    found: Table,
+    found: StudyTable,
     lines: Sequence[str],
     axis: str,
     x_metric: Metric | None,

@@ -20,7 +20,7 @@ from batprotocol.model import Direction, FinalJobState, Message, SimulationBegin
 from batprotocol.results.files import COLUMNS, parse_jobs
 from batprotocol.results.reports import KnownPower, failures_beside, power_beside
 from batprotocol.simulator import TAU, Electricity, JobRow, Metrics, OwnMetric, TimedHostEvent, measured, read_jobs
-from batprotocol.workloads.requests import Attempt
+from batprotocol.workloads.requests import AttemptReport
 from batprotocol.workloads.workload import Submission, Workload
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     hosts: int
     consumed_joules: float | None = None
     users: Mapping[str, object] | None = None
-    attempts: Sequence[Attempt] = ()
+    attempts: Sequence[AttemptReport] = ()
     events: Sequence[TimedHostEvent] = ()
     power: KnownPower = KnownPower()
     is_reported: bool = False

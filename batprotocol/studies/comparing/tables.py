@@ -55,7 +55,7 @@ from batprotocol.workloads.workload import UNSTEADY
 __all__ = [
     "UNKNOWABLE",
     "Cell",
-    "Table",
+    "StudyTable",
     "draws_sentence",
     "equal_pairs",
     "equal_rows",
@@ -355,7 +355,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.low is None or self.high is None else self.low <= 0 <= self.high
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
+class StudyTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table of means, for texts, other programs and notebooks.
 
     Args:
@@ -548,7 +548,7 @@ def table(
     draws: Sequence[str] = DRAWS,
     unit: str = "",
     **deprecated: int | None,
-) -> Table:
+) -> StudyTable:
     """A table of the results of a study.
 
     Draws (seeds, or windows of a log that do not overlap) repeat a measurement. Other axes (loads,
@@ -618,7 +618,7 @@ def table(
     over = {axis: len(found) for axis, found in axes.items() if axis not in (rows, columns) and len(found) > 1}
     pooled = pooled_sentence(kept, rows, (axis for axis in over if axis not in found_draws))
     named = [None] if columns is None else heads
-    return Table(
+    return StudyTable(
         metrics=tuple(metrics if columns is None else metrics * len(heads)),
         row_axis=rows,
         column_axis=columns,

@@ -6,16 +6,17 @@ tries each difference again under other conditions. `_answers` combines all diff
 they rest. `_report` makes one page of HTML of this.
 """
 
-from batprotocol.studies.whatif._answers import Answer, answer_of
-from batprotocol.studies.whatif._plan import Plan, ReadyLog, plan_for, ready_log, study_toml
+from batprotocol._util.deprecation import old_names
+from batprotocol.studies.whatif._answers import WhatIfAnswer, answer_of
+from batprotocol.studies.whatif._plan import ReadyLog, WhatIfPlan, plan_for, ready_log, study_toml
 from batprotocol.studies.whatif._question import Question, parse_nodes
 from batprotocol.studies.whatif._report import page
 
 __all__ = [
-    "Answer",
-    "Plan",
     "Question",
     "ReadyLog",
+    "WhatIfAnswer",
+    "WhatIfPlan",
     "answer_of",
     "page",
     "parse_nodes",
@@ -23,3 +24,5 @@ __all__ = [
     "ready_log",
     "study_toml",
 ]
+
+__getattr__ = old_names(__name__, {"Answer": "WhatIfAnswer", "Plan": "WhatIfPlan"})

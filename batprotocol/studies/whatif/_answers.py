@@ -16,11 +16,11 @@ import msgspec
 from batprotocol._util.grids import Grid, GridEntry
 from batprotocol.errors import InputError
 from batprotocol.simulator import METRICS
-from batprotocol.studies.comparing import CONFIDENCE, Cell, Table
+from batprotocol.studies.comparing import CONFIDENCE, Cell, StudyTable
 from batprotocol.studies.comparing.intervals import FEWEST_WINDOWS
 from batprotocol.studies.comparing.rows import joined, label
 from batprotocol.studies.comparing.tables import UNKNOWABLE, load_note
-from batprotocol.studies.store import Row
+from batprotocol.studies.rows import Row
 from batprotocol.studies.whatif._batches import FROM_SUBMISSION, RunOfLog, facts_of, metric_of
 from batprotocol.studies.whatif._conclusions import (
     Argument,
@@ -34,7 +34,7 @@ from batprotocol.studies.whatif._conclusions import (
     membership_of,
     sums_of,
 )
-from batprotocol.studies.whatif._plan import ARRIVALS, RECORDED, Plan
+from batprotocol.studies.whatif._plan import ARRIVALS, RECORDED, WhatIfPlan
 from batprotocol.studies.whatif._question import many_of, span_text
 
 SHOWN: Final = (
@@ -56,7 +56,7 @@ _WORDS: Final = {
 }
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class WhatIfAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a what-if question.
 
     Attributes:
@@ -76,13 +76,13 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         runs: the number of all runs.
     """
 
-    plan: Plan
+    plan: WhatIfPlan
     metrics: tuple[str, ...]
-    means: Table
-    errors: Table | None
-    differences: Table
+    means: StudyTable
+    errors: StudyTable | None
+    differences: StudyTable
     arguments: Mapping[str, Mapping[str, Argument]]
-    loads: Table
+    loads: StudyTable
     warning: str
     titles: Mapping[str, str]
     changes: Mapping[str, Sequence[Change]]
@@ -158,7 +158,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def answer_of(plan: Plan, rows: Iterable[Row]) -> Answer:
+def answer_of(plan: WhatIfPlan, rows: Iterable[Row]) -> WhatIfAnswer:
     """The answer that the runs of a study give.
 
     Args:
@@ -201,7 +201,7 @@ def answer_of(plan: Plan, rows: Iterable[Row]) -> Answer:
     own = {name: [mean_of(run, each, cut) for each in metrics] for name, run in runs.items()}
     groups = membership_of(plan.workload)
     sums = {name: sums_of(run.windows(cut.edges), groups) for name, run in runs.items()}
-    return Answer(
+    return WhatIfAnswer(
         plan=plan,
         metrics=tuple(metrics),
         means=_table(plan, kept, metrics, {name: own[name] for name in [plan.recorded, *order] if name in own}),
@@ -232,7 +232,7 @@ def answer_of(plan: Plan, rows: Iterable[Row]) -> Answer:
     )
 
 
-def title_of(plan: Plan, name: str) -> str:
+def title_of(plan: WhatIfPlan, name: str) -> str:
     """An alternative in words: `easy, arrivals × 1.1, 70 hosts, exact estimates`."""
     values = name.rsplit(", ", len(plan.axes) - 1)
     return ", ".join(_WORDS[axis].format(value) for axis, value in zip(plan.axes, values, strict=True))
@@ -247,16 +247,16 @@ def _judged(cell: Cell, place: int, errors: Sequence[Cell] | None) -> Cell:
 
 
 def _table(
-    plan: Plan,
+    plan: WhatIfPlan,
     rows: Sequence[Row],
     metrics: Sequence[str],
     cells: Mapping[str, Sequence[Cell]],
     baseline: str | None = None,
     notes: tuple[str, ...] = (),
-) -> Table:
+) -> StudyTable:
     """A table of values of the whole log."""
     windows = len(plan.windows)
-    return Table(
+    return StudyTable(
         metrics=tuple(map(metric_of, metrics)),
         row_axis=", ".join(plan.axes),
         column_axis=None,
@@ -278,7 +278,7 @@ def _table(
     )
 
 
-def _notes(plan: Plan) -> tuple[str, ...]:
+def _notes(plan: WhatIfPlan) -> tuple[str, ...]:
     if len(plan.windows) >= FEWEST_WINDOWS:
         return ()
     shorter = next(
@@ -289,7 +289,9 @@ def _notes(plan: Plan) -> tuple[str, ...]:
     return (f"no interval can be given for fewer than {FEWEST_WINDOWS} windows: use --windows {shorter}",)
 
 
-def _loads(plan: Plan, rows: Sequence[Row], runs: Mapping[str, RunOfLog], names: Sequence[str], cut: Cut) -> Table:
+def _loads(
+    plan: WhatIfPlan, rows: Sequence[Row], runs: Mapping[str, RunOfLog], names: Sequence[str], cut: Cut
+) -> StudyTable:
     """The offered load of each window on the machine as it is, for each factor of arrivals."""
     found: dict[str, RunOfLog] = {}
     for name, row in zip(names, rows, strict=True):
@@ -298,7 +300,7 @@ def _loads(plan: Plan, rows: Sequence[Row], runs: Mapping[str, RunOfLog], names:
             found.setdefault(label(row.axes.get(ARRIVALS, 1)), runs[name])
     columns = tuple(found) if ARRIVALS in plan.axes else ()
     parts = [run.loads(cut.edges) for run in found.values()]
-    return Table(
+    return StudyTable(
         metrics=(METRICS["offered_load"],) * max(len(columns), 1),
         row_axis="window",
         column_axis=ARRIVALS if columns else None,
@@ -317,7 +319,7 @@ def _loads(plan: Plan, rows: Sequence[Row], runs: Mapping[str, RunOfLog], names:
 # The assumptions on which the answer to a question rests, in sentences.
 
 
-def assumptions_of(answer: Answer) -> list[str]:
+def assumptions_of(answer: WhatIfAnswer) -> list[str]:
     """The assumptions, and the limits of the numbers, as sentences."""
     plan = answer.plan
     return [
@@ -329,7 +331,7 @@ def assumptions_of(answer: Answer) -> list[str]:
     ]
 
 
-def _of_windows(plan: Plan) -> Iterator[str]:
+def _of_windows(plan: WhatIfPlan) -> Iterator[str]:
     span, windows = plan.span, plan.windows
     counted = sum(each.jobs for each in windows)
     yield (
@@ -353,7 +355,7 @@ def _of_windows(plan: Plan) -> Iterator[str]:
         yield f"{many_of(plan.outside, 'job')} of the log {_are(plan.outside)} in the warm-up or the cool-down."
 
 
-def _of_machine(answer: Answer) -> Iterator[str]:
+def _of_machine(answer: WhatIfAnswer) -> Iterator[str]:
     plan = answer.plan
     if plan.platform:
         yield f"The machine is the platform {plan.platform}, with {many_of(plan.hosts, 'host')}."
@@ -377,7 +379,7 @@ def _of_machine(answer: Answer) -> Iterator[str]:
         yield f"With {answer.titles[name]}, {many_of(count, 'job')} that would count did not run."
 
 
-def _of_jobs(plan: Plan) -> Iterator[str]:
+def _of_jobs(plan: WhatIfPlan) -> Iterator[str]:
     yield (
         "A job waits from the moment at which it could have started: when the log says that it was eligible, and after "
         "the jobs that it waits for. A simulation does not know it before that, unless it waits for other jobs."
@@ -407,7 +409,7 @@ def _of_jobs(plan: Plan) -> Iterator[str]:
         yield f"About the log: {note}."
 
 
-def _of_runs(answer: Answer) -> Iterator[str]:
+def _of_runs(answer: WhatIfAnswer) -> Iterator[str]:
     plan = answer.plan
     today = answer.titles[plan.baseline]
     if plan.has_starts:
@@ -429,7 +431,7 @@ def _of_runs(answer: Answer) -> Iterator[str]:
         yield f"{answer.failed:,} of {many_of(answer.runs, 'run')} failed and are missing, with their pairs."
 
 
-def _of_intervals(plan: Plan) -> Iterator[str]:
+def _of_intervals(plan: WhatIfPlan) -> Iterator[str]:
     if len(plan.windows) < FEWEST_WINDOWS:
         yield (
             f"No interval can be given: that takes at least {FEWEST_WINDOWS} windows, and there "

@@ -23,7 +23,7 @@ from batprotocol._util.distributions import percentile
 from batprotocol.errors import InputError
 from batprotocol.results.times import HostUse, JobTimes, Resource, RunRows, whole_jobs
 from batprotocol.simulator import METRICS, JobRow, Metric, Workload, bounded_slowdown
-from batprotocol.workloads.requests import Allocated, Attempt
+from batprotocol.workloads.requests import Allocated, AttemptReport
 from batprotocol.workloads.requests.notation import Dependency, parse_dependency
 
 FROM_SUBMISSION: Final = Metric(
@@ -101,7 +101,7 @@ def _facts(text: str) -> Facts:
     return Facts(extra.recorded.held if extra.recorded else 0.0, begin, dependency)
 
 
-class LoggedRun(Protocol):
+class WindowRun(Protocol):
     """A run of a log, as far as windows need it: see `Row`."""
 
     @property
@@ -115,7 +115,7 @@ class LoggedRun(Protocol):
     def jobs(self) -> Iterable[JobRow]:
         """The rows of its jobs."""
 
-    def attempts(self) -> Sequence[Attempt]:
+    def attempts(self) -> Sequence[AttemptReport]:
         """The attempts of jobs that were interrupted."""
 
     def allocations(self) -> Sequence[Allocated]:
@@ -157,7 +157,7 @@ class RunOfLog:
         jobs: the jobs that ran, in the order in which they came.
     """
 
-    def __init__(self, row: LoggedRun, factor: float, facts: Mapping[str, Facts]) -> None:
+    def __init__(self, row: WindowRun, factor: float, facts: Mapping[str, Facts]) -> None:
         seen = RunRows(row.jobs())
         attempts = row.attempts()
         jobs = seen.jobs

@@ -30,7 +30,7 @@ from batprotocol.studies.whatif._question import (
     windows_of,
 )
 from batprotocol.workloads import (
-    Host,
+    PlatformHost,
     advice_on,
     named_workload,
     platform_xml,
@@ -110,14 +110,14 @@ def resized(platform: Platform, count: int) -> Platform:
     >>> [(host.name, host.cores) for host in found.hosts]
     [('n0', 4), ('n1', 4), ('n2', 4), ('n3', 4), ('g0', 8), ('g1', 8)]
     """
-    kinds: dict[Any, list[Host]] = {}
+    kinds: dict[Any, list[PlatformHost]] = {}
     hosts = [(host, _kind(host)) for host in platform.computation_hosts]
     for host, kind in hosts:
         kinds.setdefault(kind, []).append(host)
     if not kinds:
         raise InputError("the platform has no computation hosts", file=platform.filename)
     missing = dict(zip(kinds, _shares([len(each) for each in kinds.values()], count), strict=True))
-    kept: list[Host] = []
+    kept: list[PlatformHost] = []
     for host, kind in hosts:
         if missing[kind]:
             missing[kind] -= 1
@@ -135,7 +135,7 @@ def resized(platform: Platform, count: int) -> Platform:
     return Platform(numbered, msgspec.structs.replace(platform.master, properties=()), members)
 
 
-def _kind(host: Host) -> Any:
+def _kind(host: PlatformHost) -> Any:
     """All that a host is, without its name."""
     return msgspec.json.encode(msgspec.structs.replace(host, id=0, name=""))
 
@@ -168,7 +168,7 @@ _AXES: Final = ("scheduler", ARRIVALS, "platform", "estimates")
 """The axes of alternatives, in the order of their names."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class WhatIfPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A what-if study.
 
     Attributes:
@@ -225,7 +225,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan_for(
     log: str, question: Question, *, platform: str = "", folder: str = "", left_out: Sequence[str] = ()
-) -> Plan:
+) -> WhatIfPlan:
     """The plan of a study of a log.
 
     Args:
@@ -291,7 +291,7 @@ def plan_for(
         "scheduler": policies,
         **({"energy": True} if has_watts else {}),
     }
-    return Plan(
+    return WhatIfPlan(
         question=question,
         log=log,
         workload=workload,

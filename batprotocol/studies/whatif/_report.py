@@ -1,7 +1,7 @@
 """The report of a what-if study: one page of HTML without scripts, which needs no network.
 
 Its markup and style are in the folder `page/`. All names from the log are escaped, and a policy in the page forbids all
-requests and scripts. The numbers of tables are the texts of `Table`, as `batproto study table` prints them.
+requests and scripts. The numbers of tables are the texts of `StudyTable`, as `batproto study table` prints them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from importlib.resources import files
 from typing import Final
 
 from batprotocol._util.grids import cell_decimals, number, signed
-from batprotocol.studies.comparing.tables import UNKNOWABLE, Cell, Table
-from batprotocol.studies.whatif._answers import Answer, assumptions_of
+from batprotocol.studies.comparing.tables import UNKNOWABLE, Cell, StudyTable
+from batprotocol.studies.whatif._answers import WhatIfAnswer, assumptions_of
 from batprotocol.studies.whatif._batches import metric_of
 from batprotocol.studies.whatif._conclusions import KINDS, Argument, Change
 from batprotocol.studies.whatif._question import many_of, span_text
@@ -109,7 +109,7 @@ _FULL: Final = 1.0
 """The offered load above which queues grow as long as jobs arrive."""
 
 
-def page(answer: Answer, title: str = "") -> str:
+def page(answer: WhatIfAnswer, title: str = "") -> str:
     """The report.
 
     Args:
@@ -138,7 +138,7 @@ def page(answer: Answer, title: str = "") -> str:
     return _PLACE.sub(lambda found: words[found[1]], (folder / "page.html").read_text("utf-8"))
 
 
-def _lead(answer: Answer) -> str:
+def _lead(answer: WhatIfAnswer) -> str:
     plan = answer.plan
     today, count = answer.titles[plan.baseline], len(answer.alternatives)
     what = (
@@ -155,7 +155,7 @@ def _lead(answer: Answer) -> str:
 # The tables of metrics
 
 
-def _differences(answer: Answer) -> Iterator[str]:
+def _differences(answer: WhatIfAnswer) -> Iterator[str]:
     """A table for each metric: the differences of the alternatives to the baseline."""
     table = answer.differences
     grid = table.grid()
@@ -192,7 +192,7 @@ def _difference_row(
     )
 
 
-def _look(table: Table, place: int, cell: Cell) -> str:
+def _look(table: StudyTable, place: int, cell: Cell) -> str:
     """The colour of a difference: better or worse by more than chance."""
     better = table.metrics[place].better
     if cell.has_zero is not False or better is None or cell.mean is None or cell.is_unknowable:
@@ -200,7 +200,7 @@ def _look(table: Table, place: int, cell: Cell) -> str:
     return "good" if (cell.mean < 0) == (better == "less") else "bad"
 
 
-def _error(answer: Answer) -> str:
+def _error(answer: WhatIfAnswer) -> str:
     """The model's own error: today's policy, simulated, beside what really happened."""
     if answer.errors is None:
         return f'<p class="note">{_text(answer.error_sentence())}</p>'
@@ -217,7 +217,7 @@ def _error(answer: Answer) -> str:
     return _table(head, rows, _caption(answer.errors.caption), "error")
 
 
-def _arguments(answer: Answer) -> str:
+def _arguments(answer: WhatIfAnswer) -> str:
     """Whether each conclusion holds with other windows."""
     rows = [
         f'<tr><th scope="row">{_text(answer.titles[name])}</th>'
@@ -232,7 +232,7 @@ def _arguments(answer: Answer) -> str:
     return _table(head, rows, _caption(answer.tried()), "arguments")
 
 
-def _means(answer: Answer) -> str:
+def _means(answer: WhatIfAnswer) -> str:
     grid = answer.means.grid()
     head = "".join(f"<th>{_text(each)}</th>" for each in ("alternative", *grid.header[1:]))
     rows = []
@@ -255,7 +255,7 @@ def _table(head: str, rows: Sequence[str], caption: str = "", name: str = "") ->
 # Groups
 
 
-def _groups(answer: Answer) -> Iterator[str]:
+def _groups(answer: WhatIfAnswer) -> Iterator[str]:
     yield (
         '<p class="note">The mean waiting time of each group in the baseline, and how it and the mean bounded slowdown '
         "change. Groups gain or lose if the interval of the waiting time does not contain 0, and the change is larger "
@@ -331,7 +331,7 @@ def _decimals(value: float) -> int:
 # The offered load
 
 
-def _load(answer: Answer) -> str:
+def _load(answer: WhatIfAnswer) -> str:
     table, plan = answer.loads, answer.plan
     grid = table.grid()
     windows = {each.label: each for each in plan.windows}

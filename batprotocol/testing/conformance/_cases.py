@@ -27,7 +27,7 @@ from batprotocol.model import (
 from batprotocol.simulator import ExternalEventList, Platform, StaticJob, Workload, WorkloadProfile
 from batprotocol.testing import simulations
 from batprotocol.workloads.network import ClusterZone, Link
-from batprotocol.workloads.platform import Host, Role, SleepPState, Watts
+from batprotocol.workloads.platform import PlatformHost, Role, SleepPState, Watts
 
 T = TypeVar("T")
 
@@ -174,7 +174,7 @@ def _platform(roles: Sequence[str], *, latency: float = _QUICK, sleeping: bool =
         zone.up[member] = (Link(f"{name}_UP", 1e9, latency),)
         zone.down[member] = (Link(f"{name}_DOWN", 1e9, latency),)
     hosts = [
-        Host(
+        PlatformHost(
             id=number,
             name=name,
             speeds=_SPEEDS if sleeping else (_SPEED,),
@@ -186,7 +186,7 @@ def _platform(roles: Sequence[str], *, latency: float = _QUICK, sleeping: bool =
         )
         for number, (role, name) in enumerate(zip(roles, names, strict=True))
     ]
-    return Platform(hosts, Host(id=-1, name="master_host", speeds=(_SPEED,), role=Role.MASTER), members)
+    return Platform(hosts, PlatformHost(id=-1, name="master_host", speeds=(_SPEED,), role=Role.MASTER), members)
 
 
 @cache

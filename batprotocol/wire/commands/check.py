@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from batprotocol._util.rules import Violation
+from batprotocol._util.rules import BrokenRule
 from batprotocol.cli.terminal import Output, number_of, print_advice, printable
 from batprotocol.edc.recording.names import place_of
 from batprotocol.edc.recording.sources import Found, messages
@@ -83,7 +83,7 @@ def _conversation(found: Found) -> str:
     return os.path.dirname(found.path) or found.path
 
 
-def _print(name: str, violation: Violation, output: Output, path: str) -> None:
+def _print(name: str, violation: BrokenRule, output: Output, path: str) -> None:
     place = [("field", path), ("", ": ")] if path else []
     output.line(
         ("file", printable(name)),
@@ -108,7 +108,7 @@ class _Judged:
         self.messages = 0
         self.broken = False
 
-    def take(self, found: Found, output: Output) -> Iterator[Violation]:
+    def take(self, found: Found, output: Output) -> Iterator[BrokenRule]:
         """Judge one more message. After a missing message, the rest cannot be judged."""
         if self.broken:
             return
@@ -137,17 +137,17 @@ class _Judged:
             self.counts[violation.severity] += 1
             yield violation
 
-    def is_now(self, violation: Violation) -> bool:
+    def is_now(self, violation: BrokenRule) -> bool:
         """Whether it is in the last message that was judged. Some judges report missing messages at the end."""
         return not hasattr(self.judge, "finish") or violation.message == self.messages - 1
 
-    def place(self, violation: Violation) -> str:
+    def place(self, violation: BrokenRule) -> str:
         """Where the violation is, relative to the name of the last message."""
         if self.is_now(violation):
             return violation.path
         return f"message {violation.message}{f', {violation.path}' if violation.path else ''}"
 
-    def finish(self) -> Iterator[Violation]:
+    def finish(self) -> Iterator[BrokenRule]:
         """Report what is missing at the end of the messages."""
         finish = None if self.broken else getattr(self.judge, "finish", None)
         for violation in finish() if finish is not None else ():

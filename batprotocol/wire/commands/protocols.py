@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from batprotocol._util.rules import Catalogue, Violation
+from batprotocol._util.rules import BrokenRule, Catalogue
 from batprotocol.cli.families import manifests
 from batprotocol.edc.recording.names import MessagePlace
 from batprotocol.errors import DecodeError
@@ -98,7 +98,7 @@ class Judge(Protocol):
     If it also has a method `finish`, the command calls it at the end, to report what is missing.
     """
 
-    def feed(self, said: bytes, /) -> Sequence[Violation]:
+    def feed(self, said: bytes, /) -> Sequence[BrokenRule]:
         """Take the next message, and return its violations."""
         ...
 

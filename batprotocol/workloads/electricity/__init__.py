@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from batprotocol.workloads.electricity.accounts import Consumption, consumption_of
     from batprotocol.workloads.electricity.best_times import BestTimes
     from batprotocol.workloads.electricity.hosts import HostWatts, SleepPState, Watts, host_watts
-    from batprotocol.workloads.electricity.tables import FORMATS, Table, read_table
+    from batprotocol.workloads.electricity.tables import FORMATS, TraceTable, read_table
     from batprotocol.workloads.electricity.trace import (
         CARBON,
         JOULES_PER_KWH,
@@ -45,8 +45,8 @@ __all__ = [
     "PowerEvent",
     "SleepPState",
     "Step",
-    "Table",
     "Trace",
+    "TraceTable",
     "Unit",
     "Watts",
     "consumption_of",
@@ -63,7 +63,7 @@ _MODULES = {
     "accounts": ("Consumption", "consumption_of"),
     "best_times": ("BestTimes",),
     "hosts": ("HostWatts", "SleepPState", "Watts", "host_watts"),
-    "tables": ("FORMATS", "Table", "read_table"),
+    "tables": ("FORMATS", "TraceTable", "read_table"),
     "trace": (
         "CARBON",
         "JOULES_PER_KWH",
@@ -81,4 +81,6 @@ _MODULES = {
     ),
 }
 
-__getattr__ = old_names(__name__, {}, late={name: module for module, names in _MODULES.items() for name in names})
+__getattr__ = old_names(
+    __name__, {"Table": "TraceTable"}, late={name: module for module, names in _MODULES.items() for name in names}
+)

@@ -41,7 +41,7 @@ __all__ = [
     "DAILY_WORDS",
     "FORMATS",
     "TRACE_WORDS",
-    "Table",
+    "TraceTable",
     "cap_named",
     "is_number",
     "read_table",
@@ -84,7 +84,7 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _SUMMER: Final = {"CET": "+01:00", "CEST": "+02:00"}
 
 
-class Table(NamedTuple):
+class TraceTable(NamedTuple):
     """A table that was read.
 
     Attributes:
@@ -117,7 +117,7 @@ def read_table(
     region: str = "",
     zone: str = "",
     left_out: LeftOut | None = None,
-) -> Table:
+) -> TraceTable:
     """Read a table of values over time, with a header.
 
     A value holds until the next one. The last one holds as long as most others. A missing value, or a missing row, is
@@ -175,7 +175,7 @@ def read_table(
         names = ", ".join(sorted(regions)[:10])
         raise InputError(f"the table has {len(regions)} regions, {names}: choose one with region=")
     trace = _trace(read, found, where)
-    return Table(trace, found.kind, header[taken], region or next(iter(regions), ""), named_zone or "UTC")
+    return TraceTable(trace, found.kind, header[taken], region or next(iter(regions), ""), named_zone or "UTC")
 
 
 def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:

@@ -13,7 +13,7 @@ from typing import IO, Final
 
 import msgspec
 
-from batprotocol._util.tables import LeftOut, Rows
+from batprotocol._util.tables import LeftOut, TableRows
 from batprotocol._util.times import parse_duration
 from batprotocol.errors import HostSetError, InputError, shown
 from batprotocol.model.hosts import HostSet, frozen_hosts
@@ -163,7 +163,7 @@ def read_windows(
     found: list[tuple[float, Window]] = []
     states = HostStates(0)
     with open(path, encoding="utf-8-sig", errors="replace") as file:
-        rows = Rows(iter(lambda: file.readline(_LONGEST_LINE), ""))
+        rows = TableRows(iter(lambda: file.readline(_LONGEST_LINE), ""))
         unknown = [column for column in rows.columns if column not in _COLUMNS]
         missing = [column for column in _NEEDED if column not in rows.columns]
         if unknown or missing:

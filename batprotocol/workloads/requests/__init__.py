@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 from batprotocol._util.deprecation import old_names
 
 if TYPE_CHECKING:
-    from batprotocol.workloads.requests.dependencies import Dependencies, Verdict, check_requests, longest_paths
+    from batprotocol.workloads.requests.dependencies import (
+        Dependencies,
+        DependencyVerdict,
+        check_requests,
+        longest_paths,
+    )
     from batprotocol.workloads.requests.notation import (
         Condition,
         Constraint,
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
         expanded_names,
         folded_names,
     )
-    from batprotocol.workloads.requests.offers import Offer, Site, read_offer
+    from batprotocol.workloads.requests.offers import Offer, OfferedHosts, read_offer
     from batprotocol.workloads.requests.request import (
         ArrayTask,
         Recording,
@@ -34,24 +39,24 @@ if TYPE_CHECKING:
         read_request,
         with_recording,
     )
-    from batprotocol.workloads.requests.usage import Allocated, Attempt
+    from batprotocol.workloads.requests.usage import Allocated, AttemptReport
     from batprotocol.workloads.requests.vocabulary import host_schema, request_schema
 
 __all__ = [
     "Allocated",
     "ArrayTask",
-    "Attempt",
+    "AttemptReport",
     "Condition",
     "Constraint",
     "Dependencies",
     "Dependency",
+    "DependencyVerdict",
     "Gres",
     "Moment",
     "Offer",
+    "OfferedHosts",
     "Recording",
     "Request",
-    "Site",
-    "Verdict",
     "asks_for_a_part",
     "check_requests",
     "expanded_names",
@@ -67,9 +72,9 @@ __all__ = [
 
 # Whoever needs one of these modules does not wait for the others.
 _MODULES = {
-    "dependencies": ("Dependencies", "Verdict", "check_requests", "longest_paths"),
+    "dependencies": ("Dependencies", "DependencyVerdict", "check_requests", "longest_paths"),
     "notation": ("Condition", "Constraint", "Dependency", "Gres", "Moment", "expanded_names", "folded_names"),
-    "offers": ("Offer", "Site", "read_offer"),
+    "offers": ("Offer", "OfferedHosts", "read_offer"),
     "request": (
         "ArrayTask",
         "Recording",
@@ -79,8 +84,12 @@ _MODULES = {
         "read_request",
         "with_recording",
     ),
-    "usage": ("Allocated", "Attempt"),
+    "usage": ("Allocated", "AttemptReport"),
     "vocabulary": ("host_schema", "request_schema"),
 }
 
-__getattr__ = old_names(__name__, {}, late={name: module for module, names in _MODULES.items() for name in names})
+__getattr__ = old_names(
+    __name__,
+    {"Attempt": "AttemptReport", "Site": "OfferedHosts", "Verdict": "DependencyVerdict"},
+    late={name: module for module, names in _MODULES.items() for name in names},
+)

@@ -21,7 +21,7 @@ from batprotocol.workloads.requests.request import NOTHING, Request, read_reques
 
 __all__ = [
     "Dependencies",
-    "Verdict",
+    "DependencyVerdict",
     "check_requests",
     "circle_through",
     "circles_among",
@@ -156,7 +156,7 @@ _SHORT: Final = {
 }
 
 
-class Verdict(NamedTuple):
+class DependencyVerdict(NamedTuple):
     """Whether the dependency of a job is satisfied.
 
     Attributes:
@@ -213,7 +213,7 @@ class _DependentJob:
         return self.waits and not self.circle and self.request.dependency is not None and not self.must_wait
 
 
-_OPEN: Final = Verdict(math.inf)
+_OPEN: Final = DependencyVerdict(math.inf)
 
 
 class Dependencies:
@@ -315,17 +315,17 @@ class Dependencies:
         found = dict.fromkeys(one for name in _names(job) for one in self._named.get(name, ()))
         return [one for one in found if one != job.id and self._jobs[one].state is None]
 
-    def verdict(self, job_id: str) -> Verdict:
+    def verdict(self, job_id: str) -> DependencyVerdict:
         """Whether the dependency of a job that waits is satisfied."""
         job = self._jobs[job_id]
         dependency = job.request.dependency
         if dependency is None:
-            return Verdict(job.since)
+            return DependencyVerdict(job.since)
         if job.circle:
-            return Verdict(math.inf, f"it waits for itself: {' -> '.join(job.circle)}")
+            return DependencyVerdict(math.inf, f"it waits for itself: {' -> '.join(job.circle)}")
         return _together(dependency, [self._one(condition, job) for condition in dependency.conditions], job.since)
 
-    def _one(self, condition: Condition, job: _DependentJob) -> Verdict:
+    def _one(self, condition: Condition, job: _DependentJob) -> DependencyVerdict:
         if condition.kind == "singleton":
             return self._singleton(job)
         name = full_id(condition.job, job.id)
@@ -333,34 +333,42 @@ class Dependencies:
         if not ids:
             if name in self._arrays and job.request.array is not None:
                 name = f"task {job.request.array.task} of {name}"
-            return Verdict(math.inf, f"it waits for {name}, which was never submitted") if self._closed else _OPEN
+            return (
+                DependencyVerdict(math.inf, f"it waits for {name}, which was never submitted")
+                if self._closed
+                else _OPEN
+            )
         verdicts = [self._of(condition, self._jobs[one]) for one in ids]
         never = next((each.never for each in verdicts if each.never is not None), None)
-        return Verdict(max(each.since for each in verdicts), never)
+        return DependencyVerdict(max(each.since for each in verdicts), never)
 
-    def _of(self, condition: Condition, named: _DependentJob) -> Verdict:
+    def _of(self, condition: Condition, named: _DependentJob) -> DependencyVerdict:
         """The verdict of a condition on one job that was submitted."""
         kind, state = condition.kind, named.state
         if kind == "after":
             if named.started < math.inf:
-                return Verdict(named.started + condition.delay)
-            return _OPEN if state is None else Verdict(named.ended)  # as in Slurm: it started or was cancelled
+                return DependencyVerdict(named.started + condition.delay)
+            return (
+                _OPEN if state is None else DependencyVerdict(named.ended)
+            )  # as in Slurm: it started or was cancelled
         if state is None:
             return _OPEN
         if kind == "afterany":
-            return Verdict(named.ended)
+            return DependencyVerdict(named.ended)
         succeeded = state is FinalJobState.COMPLETED_SUCCESSFULLY
         if succeeded == (kind != "afternotok"):
-            return Verdict(named.ended)
+            return DependencyVerdict(named.ended)
         wanted = "fail" if kind == "afternotok" else "succeed"
         why = f": {named.why}" if named.why else ""
-        return Verdict(math.inf, f"it waits for {named.id} to {wanted}, which {_SHORT.get(state, 'ended')}{why}"[:2000])
+        return DependencyVerdict(
+            math.inf, f"it waits for {named.id} to {wanted}, which {_SHORT.get(state, 'ended')}{why}"[:2000]
+        )
 
-    def _singleton(self, job: _DependentJob) -> Verdict:
+    def _singleton(self, job: _DependentJob) -> DependencyVerdict:
         row = job.row
         if row is None:  # no other job has the same name
-            return Verdict(job.since)
-        return Verdict(max(job.since, row.since)) if row.done >= job.place else _OPEN
+            return DependencyVerdict(job.since)
+        return DependencyVerdict(max(job.since, row.since)) if row.done >= job.place else _OPEN
 
     def named(self, job_id: str) -> Iterator[tuple[str, str]]:
         """The submitted jobs that the dependency of a job names, each after the kind of its condition.
@@ -491,15 +499,15 @@ class Dependencies:
         return list(found)
 
 
-def _together(dependency: Dependency, verdicts: list[Verdict], since: float) -> Verdict:
+def _together(dependency: Dependency, verdicts: list[DependencyVerdict], since: float) -> DependencyVerdict:
     nevers = [each.never for each in verdicts if each.never is not None]
     if dependency.needs_all:
         if nevers:
-            return Verdict(math.inf, nevers[0])
-        return Verdict(max(since, *(each.since for each in verdicts)))
+            return DependencyVerdict(math.inf, nevers[0])
+        return DependencyVerdict(max(since, *(each.since for each in verdicts)))
     if len(nevers) == len(verdicts):
-        return Verdict(math.inf, nevers[0])
-    return Verdict(max(since, min(each.since for each in verdicts)))
+        return DependencyVerdict(math.inf, nevers[0])
+    return DependencyVerdict(max(since, min(each.since for each in verdicts)))
 
 
 def _names(job: _DependentJob) -> list[str]:

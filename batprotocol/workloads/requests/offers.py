@@ -16,7 +16,7 @@ from batprotocol.workloads.requests.request import Request
 __all__ = [
     "Needs",
     "Offer",
-    "Site",
+    "OfferedHosts",
     "needs_of",
     "read_offer",
 ]
@@ -138,7 +138,7 @@ def gives(offered: Iterable[Gres], wanted: Iterable[Gres]) -> bool:
     return all(sum(number for (kind, _), number in free.items() if kind == name) >= count for name, count in untyped)
 
 
-class Site:
+class OfferedHosts:
     """The hosts of a machine with what they offer.
 
     Args:
@@ -150,7 +150,7 @@ class Site:
     >>> from batprotocol.model import Host, HostProperty
     >>> from batprotocol.workloads.requests import read_request
     >>> gpu = Host(id=0, name="g0", core_count=8, properties=[HostProperty("gres", "gpu:2")], computation_speed=[1.0])
-    >>> site = Site([gpu, Host(id=1, name="n0", core_count=8, computation_speed=[1.0])])
+    >>> site = OfferedHosts([gpu, Host(id=1, name="n0", core_count=8, computation_speed=[1.0])])
     >>> sorted(site.eligible(read_request('{"gres": {"gpu": 1}}'), 1))
     [0]
     >>> site.refusal(read_request('{"gres": {"gpu": 4}}'), 1)

@@ -19,7 +19,7 @@ __all__ = [
     "RERUN_WORKLOAD",
     "ROUNDED",
     "Allocated",
-    "Attempt",
+    "AttemptReport",
     "Busy",
     "Stay",
     "busy_hosts",
@@ -211,7 +211,7 @@ ENDS: Final[dict[str, str]] = {
 """The ends of attempts, each with its meaning."""
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AttemptReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One run of a job that ended early, or that is not its only one, or in which it takes checkpoints.
 
     A job that is submitted as `w0!7` runs again as `again!w0-7~1`. With checkpoints, it runs as `again!w0-7~0` at
@@ -234,7 +234,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         lost: the seconds of work that were lost.
 
     >>> ended = {"starting_time": 0.0, "finish_time": 9.0, "end": "failure", "lost": 9.0}
-    >>> Attempt(job_id="w0!1", first_id="w0!1", number=0, **ended).lost
+    >>> AttemptReport(job_id="w0!1", first_id="w0!1", number=0, **ended).lost
     9.0
     """
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from batprotocol.cli.mcp_server import Limits
+from batprotocol.cli.mcp_server import CommandLimits
 
 anyio = pytest.importorskip("anyio")
 mcp = pytest.importorskip("mcp")
@@ -16,7 +16,7 @@ Play = Callable[[Any], Awaitable[None]]
 """The part of a test that uses a client."""
 
 
-def play(limits: Limits, acts: Play) -> None:
+def play(limits: CommandLimits, acts: Play) -> None:
     from batprotocol.cli.mcp_server.server import server_of
 
     async def connected() -> None:

@@ -17,7 +17,7 @@ from processes import gone
 from replay import PATIENCE
 from support import DATA
 
-from batprotocol.cli.mcp_server import Limits
+from batprotocol.cli.mcp_server import CommandLimits
 
 anyio = pytest.importorskip("anyio")
 mcp = pytest.importorskip("mcp")
@@ -57,7 +57,7 @@ def test_an_assistant_uses_all_tools(tmp_path: Path) -> None:
             names.discard(tool)
         assert not names
 
-    play(Limits(str(tmp_path)), acts)
+    play(CommandLimits(str(tmp_path)), acts)
     assert len(list(tmp_path.glob("study-*.toml"))) == 1
 
 
@@ -71,7 +71,7 @@ def test_results_are_those_of_the_command(tmp_path: Path) -> None:
         mean = sum(float(row.split(",")[waiting]) for row in rows[1:]) / (len(rows) - 1)
         assert values["mean_waiting_time"] == pytest.approx(mean, rel=1e-6)
 
-    play(Limits(str(tmp_path)), acts)
+    play(CommandLimits(str(tmp_path)), acts)
 
 
 # Limits
@@ -83,7 +83,7 @@ def test_a_call_that_takes_long_is_ended_and_a_study_goes_on(tmp_path: Path) -> 
         assert failed
         assert "it took more than 3 s" in text
 
-    play(Limits(str(tmp_path), seconds=3.0), late)
+    play(CommandLimits(str(tmp_path), seconds=3.0), late)
 
     async def full(client: Any) -> None:
         failed, text = await said(client, "study", toml=STUDY)
@@ -92,7 +92,7 @@ def test_a_call_that_takes_long_is_ended_and_a_study_goes_on(tmp_path: Path) -> 
         failed, text = await said(client, "study", toml=STUDY, only=["seed=0"])
         assert not failed, text
 
-    play(Limits(str(tmp_path), runs=5), full)
+    play(CommandLimits(str(tmp_path), runs=5), full)
 
     async def large(client: Any) -> None:
         """The number of runs does not depend on how much of the output is kept."""
@@ -100,7 +100,7 @@ def test_a_call_that_takes_long_is_ended_and_a_study_goes_on(tmp_path: Path) -> 
         assert failed
         assert "more than 150 runs" in text
 
-    play(Limits(str(tmp_path), runs=150, characters=1000), large)
+    play(CommandLimits(str(tmp_path), runs=150, characters=1000), large)
 
 
 def test_long_answers_are_cut(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_long_answers_are_cut(tmp_path: Path) -> None:
         assert text.endswith("[cut after 1,000 characters; ask for less]")
         assert len(text) < 1100
 
-    play(Limits(str(tmp_path), characters=1000), acts)
+    play(CommandLimits(str(tmp_path), characters=1000), acts)
 
 
 def test_code_of_the_folder_runs_only_if_that_is_allowed(tmp_path: Path) -> None:
@@ -128,14 +128,14 @@ def test_code_of_the_folder_runs_only_if_that_is_allowed(tmp_path: Path) -> None
             assert "do not run here" in text, text
         assert not (tmp_path / "ran").exists()
 
-    play(Limits(str(tmp_path)), refused)
+    play(CommandLimits(str(tmp_path)), refused)
 
     async def done(client: Any) -> None:
         failed, text = await said(client, "simulate", policy="mine.py:Mine", workloads=["lublin:16?jobs=5"])
         assert not failed, text
         assert (tmp_path / "ran").exists()
 
-    play(Limits(str(tmp_path), runs_code=True), done)
+    play(CommandLimits(str(tmp_path), runs_code=True), done)
 
 
 # The program

@@ -18,7 +18,7 @@ from patience import until
 from processes import gone
 from replay import PATIENCE
 
-from batprotocol.cli.mcp_server import Limits
+from batprotocol.cli.mcp_server import CommandLimits
 
 anyio = pytest.importorskip("anyio")
 mcp = pytest.importorskip("mcp")
@@ -104,7 +104,7 @@ def test_a_study_cannot_raise_the_limit_of_the_memory(tmp_path: Path) -> None:
     thread = threading.Thread(target=watch)
     thread.start()
     try:
-        play(Limits(str(tmp_path), memory=limit, runs_code=True), acts)
+        play(CommandLimits(str(tmp_path), memory=limit, runs_code=True), acts)
     finally:
         over.set()
         thread.join()
@@ -126,7 +126,7 @@ def test_a_study_cannot_raise_the_limit_of_the_time(tmp_path: Path) -> None:
             assert "it took more than 5 s" in text
             assert time.monotonic() - began < 5.0 + PATIENCE
 
-    play(Limits(str(tmp_path), seconds=5.0, runs_code=True), acts)
+    play(CommandLimits(str(tmp_path), seconds=5.0, runs_code=True), acts)
 
 
 def test_too_many_runs_are_refused_before_they_are_made(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_too_many_runs_are_refused_before_they_are_made(tmp_path: Path) -> None:
             assert "more than 1,000 runs" in text or "seeds are too many" in text, text
             assert time.monotonic() - began < PATIENCE
 
-    play(Limits(str(tmp_path)), acts)
+    play(CommandLimits(str(tmp_path)), acts)
     assert not list(tmp_path.glob("*.runs"))
 
 

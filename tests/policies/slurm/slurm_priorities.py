@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from batprotocol.policies.slurm.fair_share import AccountShare
 from batprotocol.policies.slurm.priorities import JobFacts, MultifactorPriorities
-from batprotocol.studies.recorded import accounting_of_run, configuration_of_run
+from batprotocol.studies.slurm_recordings import accounting_of_run, configuration_of_run
 
 __all__ = ["Compared", "compared", "moments_that_fit", "was_requeued"]
 

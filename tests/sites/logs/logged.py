@@ -10,12 +10,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from batprotocol.sites.logs import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs import Attempt, AttemptState, LoggedJob
 
 __all__ = ["logged_job", "logs"]
 
 HOSTS = [f"n{number}" for number in (*range(4), 10)]
-STATES = list(JobState)
+STATES = list(AttemptState)
 TEXTS = [None, None, "ada", "bob", "", "a,b", 'quote " comma ,', "w0!7", "é\n\r", "x" * 1200, " ", "null"]
 GRES: list[tuple[tuple[str, int], ...]] = [(), (("gpu", 2),), (("gpu", 2), ("gpu:a100", 2)), (("odd name", 1),)]
 DEPENDENCIES = [None, None, "afterok:1", "after:0?afterany:77", "singleton", "what:1"]

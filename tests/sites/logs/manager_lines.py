@@ -8,7 +8,7 @@ from datetime import datetime, timezone, tzinfo
 from random import Random
 from typing import Any, Final
 
-from batprotocol.sites.logs import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs import Attempt, AttemptState, LoggedJob
 
 BEGIN: Final = 1_770_000_000
 HOSTS: Final = [f"n{number}" for number in range(12)]
@@ -55,19 +55,19 @@ def pbs_job(draw: Random, number: int) -> LoggedJob:
             eligible=draw.choice([None, float(BEGIN)]) if not attempts else attempts[0].eligible,
             started=started,
             ended=ended,
-            state=JobState(state),
+            state=AttemptState(state),
             hosts=tuple(hosts),
             suspended=suspended,
             exit_code=code,
             signal=signal,
         )
         if last == "R":
-            attempt = _but(attempt, state=JobState.REQUEUED, exit_code=None, signal=None)
+            attempt = _but(attempt, state=AttemptState.REQUEUED, exit_code=None, signal=None)
         if last == "S":
-            attempt = _but(attempt, state=JobState.RUNNING, ended=None, suspended=0.0, exit_code=None, signal=None)
+            attempt = _but(attempt, state=AttemptState.RUNNING, ended=None, suspended=0.0, exit_code=None, signal=None)
         if last in "QD":
             state = "CANCELLED" if last == "D" else "PENDING"
-            attempt = _but(attempt, state=JobState(state), started=None, hosts=(), suspended=0.0, exit_code=None)
+            attempt = _but(attempt, state=AttemptState(state), started=None, hosts=(), suspended=0.0, exit_code=None)
             attempt = _but(attempt, ended=started if last == "D" else None, signal=None)
         attempts.append(attempt)
         submitted = ended
@@ -152,7 +152,7 @@ def pbs_records(job: LoggedJob, number: int) -> Iterable[tuple[float, int, str]]
         if attempt.ended is None:
             continue
         status = attempt.exit_code if attempt.signal is None else 256 + attempt.signal
-        kind = "R" if attempt.state is JobState.REQUEUED else "E"
+        kind = "R" if attempt.state is AttemptState.REQUEUED else "E"
         yield record(
             attempt.ended, kind, **asked, **hosts, **resources, session=7, end=int(attempt.ended), Exit_status=status
         )
@@ -186,7 +186,7 @@ def lsf_job(draw: Random, number: int) -> LoggedJob:
                 eligible=eligible,
                 started=started if ran else None,
                 ended=started + suspended + draw.randrange(1, 50),
-                state=JobState(state) if ran else JobState.CANCELLED,
+                state=AttemptState(state) if ran else AttemptState.CANCELLED,
                 hosts=tuple(hosts) if ran else (),
                 suspended=suspended if ran else 0.0,
                 exit_code=code if ran else 0,
@@ -232,7 +232,7 @@ def lsf_line(job: LoggedJob, attempt: Attempt, short: bool, usage: bool) -> str:
         *(0x2000002 | (0x40 if job.exclusive else 0), job.requested_cores, int(job.first.submitted)),
         *(int(attempt.eligible or 0), 0, int(attempt.started or 0), job.user or "", job.partition or ""),
         *("select[type == any]", condition, "", "login", "/home/a b", "", "", "", "1527326745.7610", 1, "asked"),
-        *(len(hosts), *hosts, 64 if attempt.state is JobState.COMPLETED else 32, 60.0, job.name or ""),
+        *(len(hosts), *hosts, 64 if attempt.state is AttemptState.COMPLETED else 32, 60.0, job.name or ""),
         *('#!/bin/sh;#BSUB -R "span[hosts=1]";run', *[-1] * 19, "", job.account or ""),
         *((attempt.exit_code or 0) << 8 | (attempt.signal or 0), 1, "", "", int(job.id.partition("_")[2] or 0)),
         *(2048, 0, "", "", job.reservation or "", "", 0, "", LSF_REASONS.get(attempt.state.value, 0)),
@@ -278,7 +278,7 @@ def gridengine_job(draw: Random, number: int) -> LoggedJob:
         submitted=submitted,
         started=started if ran else None,
         ended=started + draw.randrange(2, 90) if ran else None,
-        state=JobState(state) if ran else JobState.FAILED,
+        state=AttemptState(state) if ran else AttemptState.FAILED,
         hosts=(hosts[0], *sorted(hosts[1:])) if ran and hosts else (),
         exit_code=code if ran else None,
         signal=signal if ran else None,
@@ -406,7 +406,7 @@ def flux_job(draw: Random, number: int) -> LoggedJob:
     count, cores = len(times["hosts"]) or 2, draw.randrange(1, 99)
     return LoggedJob(
         id=str(10**12 + number),
-        attempts=(Attempt(**times, state=JobState(state), exit_code=code, signal=signal),),
+        attempts=(Attempt(**times, state=AttemptState(state), exit_code=code, signal=signal),),
         host_count=count,
         cores=cores if has_run else None,
         requested_hosts=None if has_run else count,
@@ -469,7 +469,7 @@ def oar_job(draw: Random, number: int) -> LoggedJob:
         times["ended"] = None
     return LoggedJob(
         id=str(number),
-        attempts=(Attempt(**times, state=JobState(state), exit_code=code, signal=signal),),
+        attempts=(Attempt(**times, state=AttemptState(state), exit_code=code, signal=signal),),
         host_count=len(times["hosts"]) or 1,
         cores=draw.randrange(1, 30) if has_run else None,
         walltime=draw.choice([None, 60.0, 3600.0]),
@@ -535,7 +535,7 @@ def cigri_job(draw: Random, number: int) -> LoggedJob:
     times["hosts"] = ()
     return LoggedJob(
         id=str(number),
-        attempts=(Attempt(**times, state=JobState(state), exit_code=code, signal=signal),),
+        attempts=(Attempt(**times, state=AttemptState(state), exit_code=code, signal=signal),),
         account=str(draw.randrange(1, 9)),
         **texts(draw, "name", "user", "partition"),
     )

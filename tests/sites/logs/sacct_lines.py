@@ -11,7 +11,7 @@ from typing import Final
 
 from support import DATA
 
-from batprotocol.sites.logs import Attempt, JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs import Attempt, AttemptState, LeftOut, LoggedJob
 from batprotocol.sites.logs.formats import FORMATS
 
 SAMPLES: Final = DATA / "logs"
@@ -119,7 +119,7 @@ def _row(job: LoggedJob, attempt: Attempt, zone: tzinfo) -> Row:
         "End": local(attempt.ended, zone),
         "Elapsed": span(elapsed),
         "Suspended": span(attempt.suspended),
-        "State": f"{attempt.state.value}{' by 0' if attempt.state is JobState.CANCELLED else ''}",
+        "State": f"{attempt.state.value}{' by 0' if attempt.state is AttemptState.CANCELLED else ''}",
         "ExitCode": f"{attempt.exit_code}:{attempt.signal}" if attempt.exit_code is not None else "",
         "NNodes": str(job.host_count),
         "AllocTRES": "" if attempt.started is None else _resources(given),

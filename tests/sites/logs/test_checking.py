@@ -18,7 +18,7 @@ from support import DATA
 from batprotocol.model import DelayProfile, parse_hosts
 from batprotocol.policies import PolicyNameError, named
 from batprotocol.simulator import StaticJob, Workload, described_platform, read_external_events, simulate
-from batprotocol.sites.logs import Attempt, JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs import Attempt, AttemptState, LeftOut, LoggedJob
 from batprotocol.sites.logs.checking import EQUAL, check_copy, numbers_of_log
 from batprotocol.sites.logs.commands.imports import explanations, simulated_copy
 from batprotocol.sites.logs.windows import HostWindow, events_of, windows_of
@@ -52,7 +52,7 @@ def logged(seed: int, policy: str, unit: Unit) -> list[LoggedJob]:
             submitted=ORIGIN + row.submission_time,
             started=started,
             ended=started + row.execution_time,
-            state=JobState.COMPLETED,
+            state=AttemptState.COMPLETED,
             hosts=hosts,
         )
         cores = asked[row.job_id]
@@ -158,12 +158,12 @@ spans = st.tuples(
     st.integers(0, 60),
     st.integers(1, 9),
     st.sampled_from(["a", "b", "a b"]),
-    st.sampled_from([*JobState][:2] * 3 + [*JobState]),
+    st.sampled_from([*AttemptState][:2] * 3 + [*AttemptState]),
 )
 
 
 @given(st.lists(spans, max_size=12))
-def test_hosts_are_down_until_they_are_used_again(given: list[tuple[int, int, str, JobState]]) -> None:
+def test_hosts_are_down_until_they_are_used_again(given: list[tuple[int, int, str, AttemptState]]) -> None:
     log = [
         LoggedJob(
             id=str(number),
@@ -173,7 +173,7 @@ def test_hosts_are_down_until_they_are_used_again(given: list[tuple[int, int, st
     ]
     down = set()
     for at, lasts, hosts, state in given:
-        for host in hosts.split() if state in (JobState.NODE_FAIL, JobState.BOOT_FAIL) else ():
+        for host in hosts.split() if state in (AttemptState.NODE_FAIL, AttemptState.BOOT_FAIL) else ():
             end = at + lasts
             down.add(
                 (

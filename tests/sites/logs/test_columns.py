@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
-from batprotocol.sites.logs import Attempt, JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs import Attempt, AttemptState, LeftOut, LoggedJob
 from batprotocol.sites.logs.columns import READY, mapping_of, read_by, read_mapping, ready_mapping
 from batprotocol.sites.logs.formats import read_log
 
@@ -47,7 +47,7 @@ def test_helios(tmp_path: Path) -> None:
         submitted=at("2020-06-09 18:41:27+08:00"),
         started=at("2020-06-09 18:41:28+08:00"),
         ended=at("2020-06-09 18:45:36+08:00"),
-        state=JobState.FAILED,
+        state=AttemptState.FAILED,
     )
     expected = LoggedJob(
         id="1425512", attempts=(attempt,), user="uVMrF", partition="vchbv", cores=16, gres=(("gpu", 4),), line=2
@@ -87,10 +87,10 @@ def test_philly(tmp_path: Path, is_array: bool) -> None:
     assert first.gres == (("gpu", 3),)
     assert first.host_count == 2
     assert [attempt.hosts for attempt in first.attempts] == [("m47",), ("m412", "m9")]
-    assert [attempt.state for attempt in first.attempts] == [JobState.REQUEUED, JobState.COMPLETED]
+    assert [attempt.state for attempt in first.attempts] == [AttemptState.REQUEUED, AttemptState.COMPLETED]
     assert first.first.started == at("2017-10-07 01:12:09-07:00")
     assert (first.last.submitted, first.last.ended) == (first.first.ended, None)
-    assert (second.last.started, second.last.state, second.user) == (None, JobState.CANCELLED, "b")
+    assert (second.last.started, second.last.state, second.user) == (None, AttemptState.CANCELLED, "b")
 
 
 def test_alibaba_2020(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_alibaba_2020(tmp_path: Path) -> None:
     assert [reason.reason for reason in left_out] == ["pai_job_table.csv does not have the row"]
     assert (job.id, job.user, job.host_count, job.cores, job.gres) == ("4f05.worker", "5854", 2, 12, (("gpu", 1),))
     assert job.memory == 2 * 30000 * 2**20
-    assert job.last == Attempt(submitted=1739100.0, started=1739162.0, ended=1739200.0, state=JobState.COMPLETED)
+    assert job.last == Attempt(submitted=1739100.0, started=1739162.0, ended=1739200.0, state=AttemptState.COMPLETED)
     (tmp_path / "pai_job_table.csv").unlink()
     with pytest.raises(InputError, match=r"put the file pai_job_table\.csv beside it"):
         list(read_log(path, "alibaba-2020"))
@@ -145,7 +145,7 @@ def test_pm100(tmp_path: Path) -> None:
     hosts = ("r205n10", "r205n9")
     moment = start.timestamp()
     assert job.last == Attempt(
-        submitted=moment, started=moment, ended=moment + 90, state=JobState.COMPLETED, hosts=hosts
+        submitted=moment, started=moment, ended=moment + 90, state=AttemptState.COMPLETED, hosts=hosts
     )
     assert (job.id, job.user, job.cores, job.gres) == ("5165227", "3", 256, (("gpu", 8),))
     assert (job.memory, job.walltime) == (475 << 30, 86400.0)
@@ -169,7 +169,7 @@ def test_fugaku(tmp_path: Path) -> None:
     left_out = LeftOut()
     [job] = read_log(path, left_out=left_out)
     assert job.last.started == at("2021-03-01 00:00:06.500000+09:00")
-    assert (job.last.state, job.walltime, job.host_count) == (JobState.FAILED, 3600.0, 2)
+    assert (job.last.state, job.walltime, job.host_count) == (AttemptState.FAILED, 3600.0, 2)
     assert [reason.reason for reason in left_out] == ["the value of exit_code cannot be read"]
 
 

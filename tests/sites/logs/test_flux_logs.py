@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sacct_lines import read, reasons
 
 from batprotocol.errors import InputError
-from batprotocol.sites.logs import JobState
+from batprotocol.sites.logs import AttemptState
 from batprotocol.sites.logs.formats import format_of
 
 WITHOUT_ENGINE = True
@@ -46,7 +46,7 @@ def test_values_of_flux(tmp_path: Path) -> None:
     found, left_out = read(tmp_path, json.dumps({"jobs": jobs}), "flux")
     assert [job.id for job in found] == ["ƒ2x", "2"]
     assert (found[0].last.hosts, found[0].last.ended) == (("corona08", "corona09", "corona10"), 9.0)
-    assert (found[1].user, found[1].last.submitted, found[1].last.state) == ("1000", 4.0, JobState.UNKNOWN)
+    assert (found[1].user, found[1].last.submitted, found[1].last.state) == ("1000", 4.0, AttemptState.UNKNOWN)
     assert reasons(left_out) == {
         "the job starts before it is submitted; its start is taken for both": (1, (2,)),
         "the values of result and state cannot be read": (1, (2,)),

@@ -21,7 +21,7 @@ from support import DATA
 
 from batprotocol.cli.main import batproto
 from batprotocol.errors import InputError
-from batprotocol.sites.logs import JobState, LoggedJob
+from batprotocol.sites.logs import AttemptState, LoggedJob
 from batprotocol.sites.logs.formats import format_of
 
 WITHOUT_ENGINE = True
@@ -108,15 +108,15 @@ def test_the_states_of_the_real_log(tmp_path: Path) -> None:
             continue
         attempt, failed, status = found[id].last, record["failed"], int(record["exit_status"])
         if failed == "0":
-            expected = JobState.COMPLETED if status == 0 else JobState.FAILED
+            expected = AttemptState.COMPLETED if status == 0 else AttemptState.FAILED
             assert (attempt.exit_code, attempt.signal) == (status, None)
         elif failed == "26":
-            expected = JobState.FAILED
+            expected = AttemptState.FAILED
             assert (attempt.started, attempt.exit_code) == (None, None)
         else:
             assert failed in ("37", "100")
             limited = "_rt=" in record["category"] and "h_rt=3600" not in record["category"]
-            expected = JobState.TIMEOUT if limited else JobState.FAILED
+            expected = AttemptState.TIMEOUT if limited else AttemptState.FAILED
             assert (attempt.exit_code, attempt.signal) == (0, status - 128)
         assert attempt.state is expected, id
         seen[f"{failed} {expected.value}"] += 1

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from sacct_lines import read, reasons
 
 from batprotocol.errors import InputError
-from batprotocol.sites.logs import JobState
+from batprotocol.sites.logs import AttemptState
 from batprotocol.sites.logs.formats import format_of
 
 WITHOUT_ENGINE = True
@@ -54,7 +54,7 @@ def test_records_of_versions(tmp_path: Path) -> None:
         None,
     )
     assert (new.host_count, new.cores, new.requested_cores, new.walltime, new.exclusive) == (2, 32, 32, 43200.0, True)
-    assert (new.last.hosts, new.last.suspended, new.last.state) == (("h1-ib", "h4-ib"), 0.0, JobState.COMPLETED)
+    assert (new.last.hosts, new.last.suspended, new.last.state) == (("h1-ib", "h4-ib"), 0.0, AttemptState.COMPLETED)
     assert (new.last.started, new.last.ended) == (1389642771.0, 1389683139.0)
     assert reasons(left_out) == {
         "the record does not have all fields up to runTime: the run limit may be missing": (1, (1,))

@@ -17,7 +17,7 @@ from sacct_lines import read, reasons
 from support import SHARED
 
 from batprotocol.errors import InputError
-from batprotocol.sites.logs import JobState
+from batprotocol.sites.logs import AttemptState
 from batprotocol.sites.logs.formats import format_of
 
 WITHOUT_ENGINE = True
@@ -71,7 +71,7 @@ def test_a_real_gridstat(tmp_path: Path) -> None:
     text = recorded.read_text() if recorded.is_file() else GRIDSTAT
     (job,), left_out = read(tmp_path, text, "gridstat")
     assert (job.id, job.name, job.user, job.account, job.partition) == ("1", "t0", "bob", "2", "alpha")
-    assert (job.last.started, job.last.ended, job.last.state) == (1795264573.0, 1795264578.0, JobState.COMPLETED)
+    assert (job.last.started, job.last.ended, job.last.state) == (1795264573.0, 1795264578.0, AttemptState.COMPLETED)
     assert not list(left_out)
 
 
@@ -103,7 +103,7 @@ def test_what_oar_leaves_out_is_counted(tmp_path: Path) -> None:
       "state" : "Error"
 """
     found, left_out = read(tmp_path, text, "oar")
-    assert [(job.id, job.last.state, job.last.ended) for job in found] == [("8", JobState.UNKNOWN, 300.0)]
+    assert [(job.id, job.last.state, job.last.ended) for job in found] == [("8", AttemptState.UNKNOWN, 300.0)]
     assert reasons(left_out) == {
         "the job has ended, and the output does not have its stop time: write it with oarstat -J -f": (1, (2,)),
         "the value of state cannot be read": (1, (7,)),

@@ -16,7 +16,7 @@ from sacct_lines import read as read_text
 from sacct_lines import reasons as reasons_of
 
 from batprotocol.errors import InputError
-from batprotocol.sites.logs import JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs import AttemptState, LeftOut, LoggedJob
 from batprotocol.sites.logs.formats import format_of, read_log
 from batprotocol.sites.logs.managers.pbs import given_of, read_pbs, span_of
 
@@ -118,20 +118,28 @@ def test_records_become_jobs(tmp_path: Path) -> None:
     assert list(jobs) == ["1", "2", "3_7", "4", "5", "6"]
     first = jobs["1"]
     assert (first.first.submitted, first.first.eligible, first.first.started) == (BASE, BASE + 1, BASE + 10)
-    assert (first.first.ended, first.first.state, first.first.hosts) == (BASE + 70, JobState.COMPLETED, ("n1", "n2"))
+    assert (first.first.ended, first.first.state, first.first.hosts) == (
+        BASE + 70,
+        AttemptState.COMPLETED,
+        ("n1", "n2"),
+    )
     assert (first.cores, first.memory, first.gres, first.exclusive) == (8, 4 << 30, (("gpu", 1),), True)
     assert (first.requested_hosts, first.requested_cores, first.requested_memory) == (2, 8, 4 << 30)
     assert (first.user, first.account, first.partition, first.walltime) == ("ada", "my lab", "batch", 120.0)
     second = jobs["2"]
     assert [(each.submitted, each.started, each.ended, each.state, each.hosts) for each in second.attempts] == [
-        (BASE + 12, BASE + 20, BASE + 40, JobState.REQUEUED, ("n3",)),
-        (BASE + 40, BASE + 60, BASE + 90, JobState.TIMEOUT, ("n4",)),
+        (BASE + 12, BASE + 20, BASE + 40, AttemptState.REQUEUED, ("n3",)),
+        (BASE + 40, BASE + 60, BASE + 90, AttemptState.TIMEOUT, ("n4",)),
     ]
     assert (second.last.signal, second.cores, second.host_count) == (15, 1, 1)
     task = jobs["3_7"]
-    assert (task.array, task.cores, task.first.state, task.first.exit_code) == ("3", 3, JobState.FAILED, 2)
+    assert (task.array, task.cores, task.first.state, task.first.exit_code) == ("3", 3, AttemptState.FAILED, 2)
     assert (jobs["4"].first.submitted, jobs["4"].first.started, jobs["4"].first.ended) == (BASE + 96, None, BASE + 97)
-    assert [jobs[name].first.state for name in "456"] == [JobState.CANCELLED, JobState.PENDING, JobState.RUNNING]
+    assert [jobs[name].first.state for name in "456"] == [
+        AttemptState.CANCELLED,
+        AttemptState.PENDING,
+        AttemptState.RUNNING,
+    ]
     assert reasons == {
         "a record of licenses": 1,
         "a record of a whole array: its tasks have records of their own": 1,
@@ -211,7 +219,7 @@ def test_pbs_pro(tmp_path: Path) -> None:
     assert (job.account, job.exclusive, job.walltime, job.requested_gres) == ("S1 b", True, 3600.0, ())
     attempt = job.last
     assert (attempt.started, attempt.ended, attempt.hosts) == (1770865936.0, 1770865941.0, ("c65", "c70"))
-    assert (attempt.state, attempt.exit_code, attempt.signal) == (JobState.COMPLETED, 0, None)
+    assert (attempt.state, attempt.exit_code, attempt.signal) == (AttemptState.COMPLETED, 0, None)
     assert not list(left_out)
 
 
@@ -219,10 +227,10 @@ def test_torque(tmp_path: Path) -> None:
     (job,), _ = read_text(tmp_path, TORQUE, "pbs")
     assert (job.cores, job.requested_cores, job.requested_hosts) == (4, 4, 2)
     assert (job.last.hosts, job.requested_gres) == (("a.site", "b.site"), (("gpu", 2),))
-    assert (job.last.signal, job.last.exit_code, job.last.state) == (15, 0, JobState.FAILED)
+    assert (job.last.signal, job.last.exit_code, job.last.state) == (15, 0, AttemptState.FAILED)
     short = TORQUE.replace("walltime=3600", "walltime=106")
     (job,), _ = read_text(tmp_path, short, "pbs")
-    assert job.last.state is JobState.TIMEOUT
+    assert job.last.state is AttemptState.TIMEOUT
 
 
 def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:

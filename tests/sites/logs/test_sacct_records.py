@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from sacct_lines import read, reasons, sample
 
 from batprotocol.errors import InputError
-from batprotocol.sites.logs import JobState, LoggedJob
+from batprotocol.sites.logs import AttemptState, LoggedJob
 from batprotocol.sites.logs.managers.sacct_rows import TWICE
 from batprotocol.sites.logs.sources import Source, elements_of
 
@@ -99,7 +99,7 @@ def test_tasks_that_wait_together() -> None:
     job["state"]["current"] = ["PENDING"]
     found = jobs_of(json.dumps({"jobs": [job]}))
     assert [job.id for job in found] == ["29_0", "29_1", "29_2", "29_9"]
-    assert {job.first.state for job in found} == {JobState.PENDING}
+    assert {job.first.state for job in found} == {AttemptState.PENDING}
     job["array"]["task"] = "0x207%1"  # as the database has the tasks: a bit for each
     assert (
         jobs_of(json.dumps({"jobs": [job]}))
@@ -201,7 +201,7 @@ def test_the_lines_of_jobcomp() -> None:
         ):
             assert getattr(job, name) == getattr(same, name)
     cancelled = found["21_1"].last  # it was cancelled after it was requeued
-    assert (cancelled.started, cancelled.state) == (None, JobState.CANCELLED)
+    assert (cancelled.started, cancelled.state) == (None, AttemptState.CANCELLED)
 
 
 def test_names_with_spaces_and_lines_that_are_none(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ import pytest
 from sacct_lines import parsable, read, rows_of
 from support import ROOT
 
-from batprotocol.sites.logs import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs import Attempt, AttemptState, LoggedJob
 
 WITHOUT_ENGINE = True
 
 BEGIN = 1_700_000_000.0
-STATES = {1: JobState.COMPLETED, 5: JobState.CANCELLED}
+STATES = {1: AttemptState.COMPLETED, 5: AttemptState.CANCELLED}
 
 
 def jobs_of(name: str, count: int | None) -> list[LoggedJob]:
@@ -37,7 +37,7 @@ def _job(fields: list[float], line: int) -> LoggedJob:
                 eligible=float(int(submitted)),
                 started=float(int(started)),
                 ended=float(int(started)) + max(int(ran), 0),
-                state=STATES.get(int(state), JobState.FAILED),
+                state=STATES.get(int(state), AttemptState.FAILED),
                 hosts=(f"n{number:.0f}",),
                 exit_code=0,
                 signal=0,

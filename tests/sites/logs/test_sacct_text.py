@@ -19,7 +19,7 @@ from support import DATA
 from work import lines_of
 
 from batprotocol.errors import InputError
-from batprotocol.sites.logs import JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs import AttemptState, LeftOut, LoggedJob
 from batprotocol.sites.logs.managers.sacct import read_sacct
 
 WITHOUT_ENGINE = True
@@ -44,7 +44,7 @@ def test_the_sample_of_a_real_slurm(tmp_path: Path) -> None:
     assert {reason: count for reason, (count, _) in reasons(left_out).items()} == {STEP: 32}
     by_id = {job.id: job for job in jobs}
     assert len(jobs) == len(by_id) == 26
-    assert [attempt.state for attempt in by_id["14"].attempts] == [JobState.PREEMPTED, JobState.COMPLETED]
+    assert [attempt.state for attempt in by_id["14"].attempts] == [AttemptState.PREEMPTED, AttemptState.COMPLETED]
     assert [attempt.hosts for attempt in by_id["19"].attempts] == [("n5", "n6"), ("n2", "n3")]
     assert (by_id["12"].dependency, by_id["14"].exclusive, by_id["1"].exclusive) == ("afterok:1", True, None)
     assert (by_id["22"].gres, by_id["22"].requested_gres) == ((("gpu", 2),), (("gpu", 2),))
@@ -177,7 +177,7 @@ def test_a_row_that_was_written_while_the_job_ran(tmp_path: Path) -> None:
     ]
     for order in ([0, 1, 2, 3], [0, 3, 2, 1], [0, 2, 3, 1]):
         (job,), left_out = read(tmp_path, "\n".join(lines[place] for place in order))
-        assert [attempt.state for attempt in job.attempts] == [JobState.FAILED]
+        assert [attempt.state for attempt in job.attempts] == [AttemptState.FAILED]
         assert reasons(left_out)[SAME][0] == 2
 
 

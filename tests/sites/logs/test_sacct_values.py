@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sacct_lines import local, parsable, read, reasons, rows_of
 
 from batprotocol.errors import InputError
-from batprotocol.sites.logs import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs import Attempt, AttemptState, LoggedJob
 from batprotocol.sites.logs.managers.rows import tasks_of
 from batprotocol.sites.logs.managers.sacct_columns import SubmitOptions, submission_of
 from batprotocol.sites.logs.managers.sacct_rows import (
@@ -79,7 +79,7 @@ def test_forms_of_moments(tmp_path: Path, text: str, moment: float) -> None:
     found = attempt(
         tmp_path, Submit=text, Eligible="Unknown", Start="Unknown", End="Unknown", Elapsed="", State="PENDING"
     )
-    assert found == Attempt(submitted=moment, state=JobState.PENDING)
+    assert found == Attempt(submitted=moment, state=AttemptState.PENDING)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_without_states_a_job_that_has_no_end_runs_or_waits(tmp_path: Path, end:
         {"JobID": "3", "Submit": MOMENT, "Start": MOMENT, "End": "", "Elapsed": "00:10:00", "NNodes": "1"},
     ]
     jobs, _ = read(tmp_path, parsable(rows, list(rows[0])))
-    assert [job.last.state for job in jobs] == [JobState.RUNNING, JobState.PENDING, JobState.UNKNOWN]
+    assert [job.last.state for job in jobs] == [AttemptState.RUNNING, AttemptState.PENDING, AttemptState.UNKNOWN]
     assert [job.last.ended and job.last.ended - job.last.submitted for job in jobs] == [None, None, 600.0]
 
 
@@ -175,7 +175,7 @@ def test_the_hour_that_comes_twice(name: str, steps: list[tuple[int, int, int, i
                         eligible=now,
                         started=started,
                         ended=ended,
-                        state=JobState.FAILED,
+                        state=AttemptState.FAILED,
                         hosts=("n0",),
                         suspended=float(suspended),
                     ),
@@ -317,8 +317,8 @@ def test_hosts_are_bounded(tmp_path: Path) -> None:
 # States and ids
 
 
-@pytest.mark.parametrize("state", JobState)
-def test_each_state(tmp_path: Path, state: JobState) -> None:
+@pytest.mark.parametrize("state", AttemptState)
+def test_each_state(tmp_path: Path, state: AttemptState) -> None:
     found = attempt(tmp_path, State=state.value)
     assert found.state is state
 
@@ -337,7 +337,7 @@ def test_states_of_rows_that_are_no_jobs(tmp_path: Path, state: str, reason: str
 def test_an_unknown_state(tmp_path: Path) -> None:
     job, left_out = one(tmp_path, State="SLEEPING")
     assert job is not None
-    assert (job.first.state, left_out) == (JobState.UNKNOWN, ["the value of state cannot be read"])
+    assert (job.first.state, left_out) == (AttemptState.UNKNOWN, ["the value of state cannot be read"])
 
 
 @pytest.mark.parametrize("id", ["", "x", "1_", "_1", "1_x", "1+", "-1", "1 2", "12345678901", "٣", "1_0_2"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from logged import logs
 
 from batprotocol.simulator import described_platform, read_workload
-from batprotocol.sites.logs import Attempt, JobState, LeftOut, LoggedJob
+from batprotocol.sites.logs import Attempt, AttemptState, LeftOut, LoggedJob
 from batprotocol.sites.logs.surveys import survey_of
 from batprotocol.sites.logs.workloads import logged_workload, unit_for, write_logged_workload
 from batprotocol.workloads.requests import read_request
@@ -48,8 +48,8 @@ def test_each_attempt_is_a_job_or_has_a_reason(log: list[LoggedJob], attempts: A
 
 def test_a_job_that_ran_and_never_started_again_has_run() -> None:
     """Slurm requeues a job whose host fails; a user who deletes it while it waits does not undo that it ran."""
-    ran = Attempt(submitted=0, started=10, ended=70, state=JobState.NODE_FAIL, hosts=("n1",))
-    waits = Attempt(submitted=70, ended=90, state=JobState.CANCELLED)
+    ran = Attempt(submitted=0, started=10, ended=70, state=AttemptState.NODE_FAIL, hosts=("n1",))
+    waits = Attempt(submitted=70, ended=90, state=AttemptState.CANCELLED)
     log = [LoggedJob(id="1", attempts=(ran, ran, waits), line=3), LoggedJob(id="2", attempts=(waits, waits), line=6)]
     left_out = LeftOut()
     [job] = logged_workload(log, left_out=left_out)
@@ -76,7 +76,7 @@ def test_requests_can_be_read_and_times_are_those_of_the_log(log: list[LoggedJob
 
 def job(id: str, submitted: float, started: float, ended: float, hosts: str = "", **values: Any) -> LoggedJob:
     names = tuple(hosts.split())
-    attempt = Attempt(submitted=submitted, started=started, ended=ended, hosts=names, state=JobState.COMPLETED)
+    attempt = Attempt(submitted=submitted, started=started, ended=ended, hosts=names, state=AttemptState.COMPLETED)
     return LoggedJob(id=id, attempts=(attempt,), **{"host_count": len(names) or 1, **values})
 
 
@@ -123,7 +123,12 @@ def test_without_names_cores_are_the_hosts_of_the_workload() -> None:
 
 
 def test_failed_jobs_return_their_codes() -> None:
-    attempts = [(JobState.FAILED, 3), (JobState.NODE_FAIL, 0), (JobState.TIMEOUT, 0), (JobState.COMPLETED, 0)]
+    attempts = [
+        (AttemptState.FAILED, 3),
+        (AttemptState.NODE_FAIL, 0),
+        (AttemptState.TIMEOUT, 0),
+        (AttemptState.COMPLETED, 0),
+    ]
     log = [
         LoggedJob(id=str(number), attempts=(Attempt(submitted=0, started=0, ended=5.5, state=state, exit_code=code),))
         for number, (state, code) in enumerate(attempts)
@@ -135,9 +140,9 @@ def test_failed_jobs_return_their_codes() -> None:
     runs = [
         Attempt(submitted=at, started=at, ended=at + 5, state=state, exit_code=code)
         for at, state, code in (
-            (0, JobState.FAILED, 4),
-            (9, JobState.FAILED, 7),
-            (20, JobState.CANCELLED, 0),
+            (0, AttemptState.FAILED, 4),
+            (9, AttemptState.FAILED, 7),
+            (20, AttemptState.CANCELLED, 0),
         )
     ]
     made = logged_workload([LoggedJob(id="1", attempts=tuple(runs))], attempts="all")

@@ -21,7 +21,7 @@ from batprotocol.sites.slurm.configuration import (
 )
 from batprotocol.sites.slurm.parameters import CLUSTER, OPTIONS, ParameterStanding
 from batprotocol.sites.slurm.texts import lines_of, pairs_of
-from batprotocol.studies.recorded import configuration_of_run
+from batprotocol.studies.slurm_recordings import configuration_of_run
 
 WITHOUT_ENGINE = True
 

@@ -11,7 +11,7 @@ import msgspec
 
 from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
-from batprotocol.sites.logs.jobs import JobState, LoggedJob
+from batprotocol.sites.logs.jobs import AttemptState, LoggedJob
 from batprotocol.sites.logs.managers.rows import LogRow, RefusedRow, amount_of, moment_of, number_of, text_of
 from batprotocol.sites.logs.managers.sacct_rows import HostNames
 from batprotocol.sites.logs.sources import elements_of, objects_in, opened
@@ -21,19 +21,19 @@ __all__ = ["read_flux"]
 _ARRAY: Final = re.compile(rb'\A\s*\[|"jobs"\s*:\s*\[')
 _DAMAGED: Final = "the JSON of the job is damaged"
 _RESULTS: Final = {
-    "COMPLETED": JobState.COMPLETED,
-    "FAILED": JobState.FAILED,
-    "CANCELED": JobState.CANCELLED,
-    "TIMEOUT": JobState.TIMEOUT,
+    "COMPLETED": AttemptState.COMPLETED,
+    "FAILED": AttemptState.FAILED,
+    "CANCELED": AttemptState.CANCELLED,
+    "TIMEOUT": AttemptState.TIMEOUT,
 }
 _STATES: Final = {
-    "NEW": JobState.PENDING,
-    "DEPEND": JobState.PENDING,
-    "PRIORITY": JobState.PENDING,
-    "SCHED": JobState.PENDING,
-    "RUN": JobState.RUNNING,
-    "CLEANUP": JobState.UNKNOWN,
-    "INACTIVE": JobState.UNKNOWN,
+    "NEW": AttemptState.PENDING,
+    "DEPEND": AttemptState.PENDING,
+    "PRIORITY": AttemptState.PENDING,
+    "SCHED": AttemptState.PENDING,
+    "RUN": AttemptState.RUNNING,
+    "CLEANUP": AttemptState.UNKNOWN,
+    "INACTIVE": AttemptState.UNKNOWN,
 }
 _NEVER_RAN: Final = -128  # the return code of a job that was cancelled before it ran
 
@@ -126,12 +126,12 @@ def _codes(code: float | None) -> tuple[int | None, int | None]:
     return (int(code), None) if code >= 0 else (0, int(-code))
 
 
-def _state(values: Mapping[str, Any], row: LogRow) -> JobState:
+def _state(values: Mapping[str, Any], row: LogRow) -> AttemptState:
     result, state = text_of(values.get("result")), text_of(values.get("state"))
     if result:
         found = _RESULTS.get(result)
     else:
-        found = _STATES.get(state) if state else JobState.UNKNOWN
+        found = _STATES.get(state) if state else AttemptState.UNKNOWN
     if found is None:
         row.note("the values of result and state cannot be read")
-    return found or JobState.UNKNOWN
+    return found or AttemptState.UNKNOWN

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from batprotocol._util.tables import LeftOut
 from batprotocol._util.times import Clock, zone_of
 from batprotocol.errors import InputError, shown
-from batprotocol.sites.logs.jobs import JobState, LoggedJob
+from batprotocol.sites.logs.jobs import AttemptState, LoggedJob
 from batprotocol.sites.logs.managers.rows import (
     LogRow,
     RefusedRow,
@@ -315,7 +315,7 @@ def _is_task(job: LoggedJob, other: LoggedJob) -> bool:
         return False
     if not two.started <= one.submitted <= one.started <= two.ended:
         return False
-    if two.state is JobState.REQUEUED:
+    if two.state is AttemptState.REQUEUED:
         return one.ended <= two.ended
     return one.submitted < two.ended or two.started == two.ended
 
@@ -405,7 +405,9 @@ def _job(values: Values, row: LogRow, moment: Callable[[str], float | None]) -> 
     limits = {name: float(seconds) for name, seconds in _LIMIT.findall(category)}
     signal = status - _SIGNALS if failed in _KILLED and status > _SIGNALS else None
     deleter = values.get("qdel_info", "")
-    state = JobState.CANCELLED if deleter not in _NOT_SAID else _state(failed, status, signal, limits, started, ended)
+    state = (
+        AttemptState.CANCELLED if deleter not in _NOT_SAID else _state(failed, status, signal, limits, started, ended)
+    )
     slots = row.read("slots", amount_of, values.get("slots"))
     host = values.get("hostname", "")
     ran = started is not None
@@ -456,14 +458,14 @@ def _state(
     limits: Mapping[str, float],
     started: float | None,
     ended: float | None,
-) -> JobState:
+) -> AttemptState:
     """How an attempt ended: by its exit status, the reason of a failure, and its limits of run time."""
     if failed == 0:
-        return JobState.COMPLETED if status == 0 else JobState.FAILED
+        return AttemptState.COMPLETED if status == 0 else AttemptState.FAILED
     if failed in _RESCHEDULED:
-        return JobState.REQUEUED
+        return AttemptState.REQUEUED
     if failed in _KILLED and (signal is None or signal in _ENDING) and started is not None and ended is not None:
         is_over = any(ended - started >= limit for limit in limits.values())
         if is_over or (failed == _OVER_LIMIT and not limits):
-            return JobState.TIMEOUT
-    return JobState.FAILED
+            return AttemptState.TIMEOUT
+    return AttemptState.FAILED

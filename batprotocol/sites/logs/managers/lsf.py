@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError, shown
-from batprotocol.sites.logs.jobs import JobState, LoggedJob
+from batprotocol.sites.logs.jobs import AttemptState, LoggedJob
 from batprotocol.sites.logs.managers.rows import (
     LogRow,
     RefusedRow,
@@ -57,18 +57,18 @@ _TEXTS: Final = {
 `_ASKED`."""
 _KINDS: Final = {"done": "afterok", "ended": "afterany", "exit": "afternotok", "started": "after"}
 _REASONS: Final = {
-    1: JobState.PREEMPTED,
-    5: JobState.TIMEOUT,
-    6: JobState.DEADLINE,
-    8: JobState.CANCELLED,
-    9: JobState.CANCELLED,
-    10: JobState.REQUEUED,
-    11: JobState.REQUEUED,
-    12: JobState.TIMEOUT,
-    14: JobState.CANCELLED,
-    15: JobState.CANCELLED,
-    16: JobState.OUT_OF_MEMORY,
-    23: JobState.CANCELLED,
+    1: AttemptState.PREEMPTED,
+    5: AttemptState.TIMEOUT,
+    6: AttemptState.DEADLINE,
+    8: AttemptState.CANCELLED,
+    9: AttemptState.CANCELLED,
+    10: AttemptState.REQUEUED,
+    11: AttemptState.REQUEUED,
+    12: AttemptState.TIMEOUT,
+    14: AttemptState.CANCELLED,
+    15: AttemptState.CANCELLED,
+    16: AttemptState.OUT_OF_MEMORY,
+    23: AttemptState.CANCELLED,
 }
 """The states of reasons of termination; others are `FAILED`."""
 
@@ -383,13 +383,13 @@ def _job(line: str, divided: list[str], row: LogRow) -> LoggedJob:
     )
 
 
-def _state(status: int, reason: int, row: LogRow) -> JobState:
+def _state(status: int, reason: int, row: LogRow) -> AttemptState:
     if status == _DONE:
-        return JobState.COMPLETED
+        return AttemptState.COMPLETED
     if status != _EXIT:
         row.note("the value of jStatus cannot be read")
-        return JobState.UNKNOWN
-    return _REASONS.get(reason, JobState.FAILED)
+        return AttemptState.UNKNOWN
+    return _REASONS.get(reason, AttemptState.FAILED)
 
 
 def _dependency(text: str, row: LogRow) -> str | None:

@@ -14,7 +14,7 @@ import msgspec
 from batprotocol._util.tables import LeftOut
 from batprotocol._util.times import Clock, zone_of
 from batprotocol.errors import InputError, shown
-from batprotocol.sites.logs.jobs import JobState, LoggedJob
+from batprotocol.sites.logs.jobs import AttemptState, LoggedJob
 from batprotocol.sites.logs.managers.rows import LogRow, RefusedRow, amount_of, moment_of, number_of, text_of
 from batprotocol.sites.logs.managers.sacct_rows import NOTHING
 from batprotocol.sites.logs.sources import Source, members_of, opened
@@ -48,26 +48,26 @@ _KEYS: Final = {
 }
 """The values of a job, with their keys in the lists of jobs, and in the history (`--gantt`)."""
 _STATES: Final = {
-    "Waiting": JobState.PENDING,
-    "Hold": JobState.PENDING,
-    "toAckReservation": JobState.PENDING,
-    "toLaunch": JobState.RUNNING,
-    "Launching": JobState.RUNNING,
-    "Running": JobState.RUNNING,
-    "Finishing": JobState.RUNNING,
-    "Resuming": JobState.SUSPENDED,
-    "Suspended": JobState.SUSPENDED,
-    "Terminated": JobState.COMPLETED,
-    "Error": JobState.FAILED,
-    "toError": JobState.FAILED,
+    "Waiting": AttemptState.PENDING,
+    "Hold": AttemptState.PENDING,
+    "toAckReservation": AttemptState.PENDING,
+    "toLaunch": AttemptState.RUNNING,
+    "Launching": AttemptState.RUNNING,
+    "Running": AttemptState.RUNNING,
+    "Finishing": AttemptState.RUNNING,
+    "Resuming": AttemptState.SUSPENDED,
+    "Suspended": AttemptState.SUSPENDED,
+    "Terminated": AttemptState.COMPLETED,
+    "Error": AttemptState.FAILED,
+    "toError": AttemptState.FAILED,
 }
 _EVENTS: Final = {
-    "WALLTIME": JobState.TIMEOUT,
-    "BESTEFFORT_KILL": JobState.PREEMPTED,
-    "FRAG_JOB_REQUEST": JobState.CANCELLED,
+    "WALLTIME": AttemptState.TIMEOUT,
+    "BESTEFFORT_KILL": AttemptState.PREEMPTED,
+    "FRAG_JOB_REQUEST": AttemptState.CANCELLED,
 }
 """Events that say why a job ended, before its state does."""
-_GO_ON: Final = frozenset({JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED})
+_GO_ON: Final = frozenset({AttemptState.PENDING, AttemptState.RUNNING, AttemptState.SUSPENDED})
 
 
 def read_oar(path: str | os.PathLike[str], left_out: LeftOut, *, zone: str | None = None) -> Iterator[LoggedJob]:
@@ -191,14 +191,14 @@ def _job(values: Mapping[str, Any], row: LogRow) -> LoggedJob:
         row.needed(f"{key} time", moment_of, given[key]) for key in ("submission", "start", "stop")
     )
     goes_on = state in _GO_ON
-    if state is JobState.PENDING:
+    if state is AttemptState.PENDING:
         started = None
     if not goes_on and ended is None:
         raise RefusedRow("the job has ended, and the output does not have its stop time: write it with oarstat -J -f")
     status = row.read("exit_code", number_of, given["exit"])
     status = None if status is None or status < 0 else int(status)
-    if status and state is JobState.COMPLETED:
-        state = JobState.FAILED
+    if status and state is AttemptState.COMPLETED:
+        state = AttemptState.FAILED
     names = _list(given["hosts"])
     hosts = tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))
     attempt = row.attempt(
@@ -238,11 +238,11 @@ def _walltime(value: Any) -> float | None:
     return None if found is None else float(found)
 
 
-def _state(values: Mapping[str, Any], row: LogRow) -> JobState:
+def _state(values: Mapping[str, Any], row: LogRow) -> AttemptState:
     state = _STATES.get(text_of(values.get("state")) or "")
     if state is None:
         row.note("the value of state cannot be read")
-        return JobState.UNKNOWN
+        return AttemptState.UNKNOWN
     if state in _GO_ON:
         return state
     for event in _list(values.get("events")):
@@ -267,14 +267,14 @@ def _dependency(value: Any, row: LogRow) -> str | None:
 
 
 _CIGRI_STATES: Final = {
-    "to_launch": JobState.PENDING,
-    "launching": JobState.PENDING,
-    "submitted": JobState.PENDING,
-    "remote_waiting": JobState.PENDING,
-    "batch_waiting": JobState.PENDING,
-    "running": JobState.RUNNING,
-    "terminated": JobState.COMPLETED,
-    "event": JobState.FAILED,
+    "to_launch": AttemptState.PENDING,
+    "launching": AttemptState.PENDING,
+    "submitted": AttemptState.PENDING,
+    "remote_waiting": AttemptState.PENDING,
+    "batch_waiting": AttemptState.PENDING,
+    "running": AttemptState.RUNNING,
+    "terminated": AttemptState.COMPLETED,
+    "event": AttemptState.FAILED,
 }
 """The states of CiGri's jobs."""
 _CIGRI_KEYS: Final = frozenset(
@@ -345,16 +345,16 @@ def _cigri_job(values: Mapping[str, str], row: LogRow, clock: Clock) -> LoggedJo
         latest = max((each for each in moments if each is not None), default=0.0)
         moments.append(row.needed(name, partial(clock.after, before=latest), values.get(name, "")))
     submitted, started, ended = moments
-    if state in (JobState.PENDING, JobState.RUNNING):
+    if state in (AttemptState.PENDING, AttemptState.RUNNING):
         ended = None
-        started = None if state is JobState.PENDING else started
+        started = None if state is AttemptState.PENDING else started
     code = row.read("return_code", number_of, values.get("return_code"))
     status = None if code is None or code < 0 else int(code)
     attempt = row.attempt(
         submitted,
         started,
         ended,
-        state or JobState.UNKNOWN,
+        state or AttemptState.UNKNOWN,
         exit_code=None if status is None else status >> 8 & 0xFF,
         signal=None if status is None else status & 0x7F,
     )

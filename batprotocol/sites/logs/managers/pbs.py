@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from batprotocol._util.tables import LeftOut
 from batprotocol._util.times import CLOCKS_DIFFER, Clock, zone_of
 from batprotocol.errors import InputError, shown
-from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs.jobs import Attempt, AttemptState, LoggedJob
 from batprotocol.sites.logs.managers.rows import (
     LogRow,
     RefusedRow,
@@ -333,11 +333,11 @@ def _whole(text: str | None) -> int | None:
 
 _SIGNALS: Final = 256
 _STATES: Final = {
-    0: JobState.COMPLETED,
-    -29: JobState.TIMEOUT,
-    -28: JobState.TIMEOUT,
-    -27: JobState.OUT_OF_MEMORY,
-    -26: JobState.OUT_OF_MEMORY,
+    0: AttemptState.COMPLETED,
+    -29: AttemptState.TIMEOUT,
+    -28: AttemptState.TIMEOUT,
+    -27: AttemptState.OUT_OF_MEMORY,
+    -26: AttemptState.OUT_OF_MEMORY,
 }
 """The states of exit statuses. The negative ones are those of jobs that PBS killed for using too much."""
 _EXCLUSIVE: Final = frozenset({"excl", "exclhost"})
@@ -381,7 +381,7 @@ class _OpenJob:
 
 
 def job_of(
-    job: _OpenJob, id: str, text: str, row: LogRow, state: JobState | None = None, moment: float | None = None
+    job: _OpenJob, id: str, text: str, row: LogRow, state: AttemptState | None = None, moment: float | None = None
 ) -> LoggedJob:
     """The job of a record.
 
@@ -403,7 +403,7 @@ def job_of(
     suspended = max(suspended, 0.0)
     times = [row.needed(name, moment_of, pairs.get(name)) for name in ("ctime", "qtime", "start", "end")]
     submitted = job.submitted or times[0] or times[1] or job.queued
-    waits = job.started is None and state in (JobState.PENDING, JobState.CANCELLED)
+    waits = job.started is None and state in (AttemptState.PENDING, AttemptState.CANCELLED)
     if not waits:  # else the starts and ends in the values are of earlier attempts
         started, ended = times[2] or started, times[3] or ended
     if state in WENT_ON:
@@ -465,17 +465,17 @@ def _state(
     ended: float | None,
     suspended: float,
     deleted: bool,
-) -> JobState:
+) -> AttemptState:
     if status is None:
-        return JobState.CANCELLED if deleted else JobState.UNKNOWN
+        return AttemptState.CANCELLED if deleted else AttemptState.UNKNOWN
     found = _STATES.get(int(status))
     if found is not None:
         return found
     if deleted:
-        return JobState.CANCELLED
+        return AttemptState.CANCELLED
     if status >= _SIGNALS and walltime is not None and started is not None and ended is not None:
-        return JobState.TIMEOUT if ended - started - suspended >= walltime else JobState.FAILED
-    return JobState.FAILED
+        return AttemptState.TIMEOUT if ended - started - suspended >= walltime else AttemptState.FAILED
+    return AttemptState.FAILED
 
 
 def _dependency(text: str, row: LogRow) -> str | None:
@@ -642,7 +642,7 @@ class _PbsJobs:
         if "start=" not in text and job.started is None:
             self._open.pop(record.job, None)
             raise RefusedRow("a job runs again that has not started")
-        found = job_of(job, record.job, text, LogRow(self._left_out, line), JobState.REQUEUED, moment)
+        found = job_of(job, record.job, text, LogRow(self._left_out, line), AttemptState.REQUEUED, moment)
         job.attempts = found.attempts
         job.submitted, job.started, job.text = found.last.ended, None, text
         job.paused, job.suspended = None, 0.0
@@ -650,7 +650,7 @@ class _PbsJobs:
     def _delete(self, job: _OpenJob, record: PbsRecord, moment: float, line: int) -> LoggedJob | None:
         if job.started is None and job.text:
             del self._open[record.job]
-            return job_of(job, record.job, job.text, LogRow(self._left_out, job.line), JobState.CANCELLED, moment)
+            return job_of(job, record.job, job.text, LogRow(self._left_out, job.line), AttemptState.CANCELLED, moment)
         job.deleted = moment
         return None
 
@@ -671,11 +671,11 @@ class _PbsJobs:
             try:
                 if not job.text:
                     raise RefusedRow(_NO_TEXT)
-                state, moment = JobState.PENDING, job.deleted
+                state, moment = AttemptState.PENDING, job.deleted
                 if job.deleted is not None:
-                    state = JobState.CANCELLED
+                    state = AttemptState.CANCELLED
                 elif job.started is not None:
-                    state = JobState.RUNNING if job.paused is None else JobState.SUSPENDED
+                    state = AttemptState.RUNNING if job.paused is None else AttemptState.SUSPENDED
                 yield job_of(job, id, job.text, LogRow(self._left_out, job.line), state, moment)
             except RefusedRow as refused:
                 self._left_out.row(str(refused), job.line)

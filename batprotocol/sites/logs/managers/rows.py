@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
-from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs.jobs import Attempt, AttemptState, LoggedJob
 from batprotocol.sites.slurm.texts import MOST_DIGITS, job_id, task_numbers
 
 __all__ = [
@@ -137,7 +137,7 @@ class LogRow:
         submitted: float | None,
         started: float | None,
         ended: float | None,
-        state: JobState,
+        state: AttemptState,
         *,
         eligible: float | None = None,
         hosts: tuple[str, ...] = (),
@@ -259,12 +259,12 @@ class RepeatedIds:
 
 _ENDED: Final = frozenset(
     (
-        JobState.COMPLETED,
-        JobState.FAILED,
-        JobState.CANCELLED,
-        JobState.TIMEOUT,
-        JobState.OUT_OF_MEMORY,
-        JobState.DEADLINE,
+        AttemptState.COMPLETED,
+        AttemptState.FAILED,
+        AttemptState.CANCELLED,
+        AttemptState.TIMEOUT,
+        AttemptState.OUT_OF_MEMORY,
+        AttemptState.DEADLINE,
     )
 )
 """The states of jobs that ended without an interruption."""

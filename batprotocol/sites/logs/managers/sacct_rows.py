@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from batprotocol._util.tables import LeftOut
 from batprotocol._util.times import CLOCKS_DIFFER, Clock
 from batprotocol.errors import InputError
-from batprotocol.sites.logs.jobs import Attempt, JobState, LoggedJob
+from batprotocol.sites.logs.jobs import Attempt, AttemptState, LoggedJob
 from batprotocol.sites.logs.managers.rows import array_of, tasks_of
 from batprotocol.sites.logs.managers.sacct_columns import NEEDED, SubmitOptions, submission_of
 from batprotocol.sites.slurm import texts as amounts
@@ -343,14 +343,14 @@ class HostNames:
 
 
 _KNOWN: Final = {
-    **{state.value: state for state in JobState},
-    **dict.fromkeys(("COMPLETING", "CONFIGURING"), JobState.RUNNING),
+    **{state.value: state for state in AttemptState},
+    **dict.fromkeys(("COMPLETING", "CONFIGURING"), AttemptState.RUNNING),
 }
-STATES: Final[dict[str, JobState]] = {
+STATES: Final[dict[str, AttemptState]] = {
     **_KNOWN,
     **{short: _KNOWN[state] for short, state in SHORT_STATES.items() if state in _KNOWN},
-    "CANCELLED+": JobState.CANCELLED,
-    "OUT_OF_ME+": JobState.OUT_OF_MEMORY,
+    "CANCELLED+": AttemptState.CANCELLED,
+    "OUT_OF_ME+": AttemptState.OUT_OF_MEMORY,
 }
 """The states by their names, in long or short form or cut. A job that is being set up or cleaned up runs."""
 
@@ -362,14 +362,16 @@ LEFT_OUT: Final = {
 }
 """States of rows that are not jobs, with the reasons."""
 
-NEVER_STARTED: Final = frozenset({JobState.CANCELLED, JobState.DEADLINE, JobState.PENDING, JobState.BOOT_FAIL})
+NEVER_STARTED: Final = frozenset(
+    {AttemptState.CANCELLED, AttemptState.DEADLINE, AttemptState.PENDING, AttemptState.BOOT_FAIL}
+)
 """States of jobs that may never have started, though the log has the same time for start and end."""
 
-WENT_ON: Final = frozenset({JobState.RUNNING, JobState.PENDING, JobState.SUSPENDED})
+WENT_ON: Final = frozenset({AttemptState.RUNNING, AttemptState.PENDING, AttemptState.SUSPENDED})
 """States of jobs that had not ended when the log was written."""
 
 
-def state_of(text: str) -> JobState | None:
+def state_of(text: str) -> AttemptState | None:
     """The state that a text names, such as `CANCELLED by 1000`; None if there is no such state."""
     return STATES.get(text) or STATES.get(text.partition(" ")[0])
 
@@ -582,14 +584,14 @@ class SacctRows:
             line=line,
         )
 
-    def _state_of(self, text: str) -> JobState:
+    def _state_of(self, text: str) -> AttemptState:
         """A state that is written in another way."""
         if text in LEFT_OUT:
             raise _Refused(LEFT_OUT[text])
         state = state_of(text)
         if state is None and text:
             self._notes.append("the value of state cannot be read")
-        return state or JobState.UNKNOWN
+        return state or AttemptState.UNKNOWN
 
     def _check_cluster(self, cluster: str) -> None:
         self._cluster = self._cluster or cluster
@@ -603,7 +605,7 @@ class SacctRows:
         elapsed_text: str,
         suspended_text: str,
         nodes: str,
-        state: JobState,
+        state: AttemptState,
         code: int | None,
         signal: int | None,
     ) -> Attempt:
@@ -625,11 +627,11 @@ class SacctRows:
             self._latest = submitted if submitted >= self._latest else None
         if ended is not None and ended > self._last_end:
             self._last_end = ended
-        if state is JobState.UNKNOWN and end in _NOT_YET:
-            state = JobState.PENDING if started is None else JobState.RUNNING
+        if state is AttemptState.UNKNOWN and end in _NOT_YET:
+            state = AttemptState.PENDING if started is None else AttemptState.RUNNING
         if state in WENT_ON:
             ended = None
-            if state is JobState.PENDING:
+            if state is AttemptState.PENDING:
                 started = None
         if nodes in NO_HOSTS or (not nodes and started == ended and state in NEVER_STARTED):
             started = None

@@ -2,6 +2,9 @@
 
 Several programs may use one store. The folder of a run appears with all its files at once. If two programs run the
 same run, the second one finds the folder of the first one.
+
+`runs/AB/ABCD...` is the folder of a run, and its `run.json` describes it. The store survives a kill at any moment, and
+can be copied and merged with another one.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ import msgspec
 
 from batprotocol._util.files import naming
 from batprotocol.errors import StudyError
+from batprotocol.studies.rows import CSV, PARQUET, USERS, Row, Rows, as_parquet, can_write_parquet
 from batprotocol.studies.runs import DONE, FORMAT, TRACEBACK, Measure, Outcome, Run, version
-from batprotocol.studies.store.rows import CSV, PARQUET, USERS, Row, Rows, as_parquet, can_write_parquet
 
 __all__ = [
     "NAME",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, overload
 import msgspec
 
 from batprotocol._util.requirements import installing
-from batprotocol._util.tables import Rows as TableRows
+from batprotocol._util.tables import TableRows as TableRows
 from batprotocol.errors import InputError, PackageMissing, StudyError
 from batprotocol.model import FinalJobState
 from batprotocol.results import (
@@ -28,7 +28,7 @@ from batprotocol.results.files import COLUMNS, JOB_KINDS, arrow_table, pandas_fr
 from batprotocol.results.groups import JobGroups
 from batprotocol.results.reports import ALLOCATIONS, ENERGY, failures_beside
 from batprotocol.studies.runs import DONE, RECORDING, TRACEBACK, Measure
-from batprotocol.workloads.requests import Allocated, Attempt
+from batprotocol.workloads.requests import Allocated, AttemptReport
 
 if TYPE_CHECKING:
     import pandas
@@ -210,7 +210,7 @@ def allocations_in(folder: str) -> list[Allocated]:
     return read_allocations(path) if os.path.isfile(path) else []
 
 
-def failures_in(folder: str) -> tuple[list[Attempt], list[TimedHostEvent]]:
+def failures_in(folder: str) -> tuple[list[AttemptReport], list[TimedHostEvent]]:
     """The attempts of the jobs of a run that were interrupted, and the events of its hosts; empty without failures.
 
     Args:
@@ -407,7 +407,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         """
         return allocations_in(self.folder)
 
-    def attempts(self) -> list[Attempt]:
+    def attempts(self) -> list[AttemptReport]:
         """The attempts of its jobs that were interrupted or ran again, from its files; empty without failures.
 
         Raises:

@@ -1,6 +1,8 @@
-"""Recordings of a real Slurm, simulated: starts beside starts, and what differs.
+"""Recorded runs of a real Slurm, simulated again, and compared with their replays.
 
-A simulation takes from the recording that which it cannot know: run times, phases of loops, times of commands.
+`slurm_recordings` reads and checks them, with the configuration and the accounts of the recorded Slurm. This module
+simulates the same jobs and events under the policy `slurm`, makes the schedules of both, and counts how many starts are
+equal. A simulation takes from the recording that which it cannot know: run times, phases of loops, times of commands.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from batprotocol._util.deprecation import old_names
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import format_hosts, frozen_hosts
@@ -21,12 +24,16 @@ from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.texts import span
 from batprotocol.studies.comparing.schedules import Schedule
-from batprotocol.studies.recorded.recordings import (
+from batprotocol.studies.slurm_recordings import (
     KILL,
+    SlurmRun,
     accounting_of_run,
     configuration_of_run,
+    is_recorded,
     number_of,
     phases_of,
+    read_recording,
+    read_recordings,
     readable,
     submitted_of,
 )
@@ -35,6 +42,26 @@ from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import expanded_names
 from batprotocol.workloads.requests.usage import rerun_id
 from batprotocol.workloads.workload import WorkloadProfile
+
+__all__ = [
+    "Replay",
+    "ReplayAgreement",
+    "SlurmRun",
+    "Start",
+    "accounting_of_run",
+    "configuration_of_run",
+    "is_recorded",
+    "judged",
+    "phases_of",
+    "read_recording",
+    "read_recordings",
+    "recorded_schedule",
+    "replay",
+    "replayed",
+    "replayed_schedule",
+    "scheduler_of",
+    "starts_of",
+]
 
 _RUN = 1.0
 """The seconds that a run of a loop lasts at most."""
@@ -351,7 +378,7 @@ NEAR = 3.0
 """Starts are near if they are at most so many seconds apart: the main loop runs every 3 s."""
 
 
-class Verdict(NamedTuple):
+class ReplayAgreement(NamedTuple):
     """How far a replay and its recording agree.
 
     Attributes:
@@ -377,7 +404,7 @@ class Verdict(NamedTuple):
         return f"{near} starts within {NEAR:g} s, {order} pairs in the same order, {where}"
 
 
-def judged(run: Mapping[str, Any], simulated: Sequence[Start]) -> Verdict:
+def judged(run: Mapping[str, Any], simulated: Sequence[Start]) -> ReplayAgreement:
     """How far a replay agrees with its recording."""
     real = starts_of(run)
     lives: dict[str, list[tuple[int, Start]]] = {}
@@ -414,7 +441,7 @@ def judged(run: Mapping[str, Any], simulated: Sequence[Start]) -> Verdict:
                 pairs += 1
                 ordered += last[partition] < place
             last[partition] = place
-    return Verdict(len(real), near, pairs, ordered, placed, misses)
+    return ReplayAgreement(len(real), near, pairs, ordered, placed, misses)
 
 
 # The two schedules of a recorded Slurm: the recorded one, and that of its replay under the policy `slurm`.
@@ -550,3 +577,6 @@ def _records(run: Mapping[str, Any], start: Mapping[str, Any]) -> Iterator[Mappi
             continue
         if abs(times[0] - start["t"]) <= _NEAR:
             yield record
+
+
+__getattr__ = old_names(__name__, {"Verdict": "ReplayAgreement"})

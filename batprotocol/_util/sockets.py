@@ -1,9 +1,7 @@
-"""The ZeroMQ socket of a decision component: bound, one simulator at a time, and an eye on the connection.
+"""The two ends of a conversation over ZeroMQ: a `BoundChannel` answers, a `Requester` connects and asks.
 
-Everything that is specific to libzmq is here. This module must not know the contents of frames.
-
-The socket is a ROUTER, because a REP socket answers the peer that sent the last message: a second simulator in the
-middle of a simulation would end both simulations.
+The runtimes of both sides use them. Endpoints are checked first: libzmq would bind another port than the written one,
+take over a path at which another program listens, and delete any file at that path.
 """
 
 from __future__ import annotations
@@ -11,26 +9,89 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
+import socket
+import stat
 import struct
+import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, NamedTuple, TypeAlias
+from types import TracebackType
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import zmq
 
-from batprotocol._util.sockets.endpoints import LARGEST, identity, is_ipv6, path_of, refuse_bad_endpoint
-from batprotocol.errors import DecodeError
+from batprotocol.errors import DecodeError, PeerGone, PeerSilent
 
-__all__ = [
-    "NOW",
-    "Arrived",
-    "Channel",
-    "Link",
-    "Route",
-]
+LARGEST = 2**28
+"""Bytes of a message, 256 MiB: a thousand times the largest message of a platform with 512 hosts. libzmq closes the
+connection of a peer that sends more, before it allocates memory."""
+
+LONGEST_IPC_PATH = 107
+LAST_PORT = 65535
+
+_PORT = re.compile(r"\*|[0-9]{1,5}", re.ASCII)
 
 
-# Sends and receives whole messages through a ROUTER socket, with the frames that lead back to their sender.
+def refuse_bad_endpoint(endpoint: str) -> None:
+    """Raise `OSError`, with the endpoint as its `filename`, for an endpoint that libzmq takes for another one."""
+    if endpoint.startswith("tcp://"):
+        _refuse_bad_port(endpoint)
+    path = path_of(endpoint)
+    if path and hasattr(socket, "AF_UNIX"):
+        _refuse_bad_path(endpoint, path)
+
+
+def is_ipv6(endpoint: str) -> bool:
+    """Whether its address is one of IPv6, for which libzmq needs an option."""
+    return endpoint.startswith("tcp://[")
+
+
+def path_of(endpoint: str) -> str:
+    """The path of a Unix socket, "" for all other endpoints."""
+    scheme, _, path = endpoint.partition("://")
+    return path if scheme == "ipc" and not path.startswith(("@", "*")) else ""
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """The device and number of a file; None if there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _refuse_bad_port(endpoint: str) -> None:
+    """libzmq reads the leading digits of a port only, and drops the upper bits of a large one."""
+    _, colon, port = endpoint.removeprefix("tcp://").rpartition(":")
+    if not colon:
+        return  # libzmq reports the error
+    if not _PORT.fullmatch(port) or (port != "*" and int(port) > LAST_PORT):
+        raise OSError(errno.EINVAL, f"a port is a number up to {LAST_PORT}, or * for any free one", endpoint)
+
+
+def _refuse_bad_path(endpoint: str, path: str) -> None:
+    if len(os.fsencode(path)) > LONGEST_IPC_PATH:
+        raise OSError(errno.ENAMETOOLONG, f"the path has more than {LONGEST_IPC_PATH} bytes", endpoint)
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:  # there is no such file, or libzmq reports the error
+        return
+    if not stat.S_ISSOCK(mode):
+        raise OSError(errno.EEXIST, "there is a file that is not a socket: pick another path", endpoint)
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(path)
+        except (BlockingIOError, TimeoutError):  # nobody accepts, but somebody listens
+            pass
+        except OSError:  # nobody listens: the socket is stale
+            return
+    raise OSError(errno.EADDRINUSE, "another program listens there", endpoint)
+
+
+# The ZeroMQ socket of a decision component: bound, one simulator at a time, and an eye on the connection.
 
 
 Route: TypeAlias = tuple[bytes, ...]
@@ -45,7 +106,7 @@ NOW: Final = int(zmq.NOBLOCK)
 _MORE: Final = int(zmq.SNDMORE)
 
 
-class Link:
+class RouterLink:
     """Messages through a ROUTER socket, by pyzmq's methods.
 
     Args:
@@ -129,7 +190,7 @@ class _Request(NamedTuple):
     connection: int | None
 
 
-class Channel:
+class BoundChannel:
     """A bound socket that answers one peer at a time: the one whose message is received first.
 
     Other peers may connect and send messages meanwhile. They wait until `forget_peer`, and are then received in their
@@ -152,7 +213,7 @@ class Channel:
         self._socket.maxmsgsize = LARGEST
         self._socket.rcvtimeo = max(1, round(self.tick * 1000))
         self._socket.ipv6 = is_ipv6(endpoint)
-        self._link = Link(self._socket)
+        self._link = RouterLink(self._socket)
         self._monitor = self._socket.get_monitor_socket(zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
         self._connected: set[int] = set()
         self._waiting: dict[Route, _Request] = {}
@@ -316,3 +377,123 @@ class Channel:
         self._monitor.close(linger=0)
         self._socket.close()
         self._context.term()
+
+
+# The ZeroMQ socket of a Batsim: it connects, asks, and waits for the answer with an eye on the connection.
+
+
+_requester_log = logging.getLogger("batprotocol.simulator")
+
+PATIENCE: Final = 5.0
+"""Seconds without the first answer after which a warning names what the requester waits for."""
+
+_TICK: Final = 0.2
+"""Seconds after which a wait looks around: for signals, and for a connection that was closed."""
+_LINGER: Final = 500
+_GRACE: Final = 1.0
+"""Seconds that a closed connection has to come back. After that, its component counts as gone."""
+
+_Requester = TypeVar("_Requester", bound="Requester")
+
+
+class Requester:
+    """A connection to a program that listens at an endpoint. Use it in a `with`, which closes the connection.
+
+    Args:
+        endpoint: where the program listens, now or later: `tcp://127.0.0.1:28000`, `ipc:///tmp/edc.sock`.
+        timeout: seconds to wait for each answer; None waits without a limit, as Batsim does.
+        who: the name of the program in errors.
+        on_wait: called every 0.2 seconds while waiting; an exception that it raises ends the wait.
+
+    Raises:
+        OSError: this is not an endpoint.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        *,
+        timeout: float | None = None,
+        who: str = "the decision component",
+        on_wait: Callable[[], None] | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.timeout = timeout
+        self._who = who
+        self._on_wait = on_wait
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._socket = self._context.socket(zmq.REQ)
+        self._socket.linger = _LINGER
+        self._socket.maxmsgsize = LARGEST
+        self._socket.rcvtimeo = round(_TICK * 1000)
+        self._take = self._socket.recv
+        self._give = super(zmq.Socket, self._socket).send  # pyzmq wraps it to take more arguments
+        self._monitor = self._socket.get_monitor_socket(zmq.EVENT_CONNECTED | zmq.EVENT_DISCONNECTED)
+        self._gone_since: float | None = None
+        self._is_connected = False
+        self._has_warned = False
+        try:
+            self._socket.connect(endpoint)
+        except zmq.ZMQError as error:
+            self.close()
+            reason = "this is not an endpoint: write one such as tcp://127.0.0.1:28000 or ipc:///tmp/edc.sock"
+            raise OSError(error.errno, reason, endpoint) from None
+
+    def exchange(self, data: bytes) -> bytes:
+        """Ask, and wait for the answer.
+
+        Raises:
+            DecodeError: the answer has several frames.
+            PeerGone, PeerSilent: there is no answer.
+        """
+        self._give(data)
+        began = time.monotonic()
+        while True:
+            try:
+                answer = self._take()
+                break
+            except zmq.Again:
+                self._look_around(began)
+        if self._socket.getsockopt(zmq.RCVMORE):
+            rest = self._socket.recv_multipart()
+            raise DecodeError(f"a message is one frame, {self._who} sent one of {1 + len(rest)}")
+        self._has_warned = True  # from now on, a long wait is one for decisions
+        return answer
+
+    def _look_around(self, began: float) -> None:
+        if self._on_wait is not None:
+            self._on_wait()
+        while self._monitor.poll(0):
+            event = int.from_bytes(self._monitor.recv_multipart()[0][:2], "little")
+            self._is_connected = event == zmq.EVENT_CONNECTED
+            self._gone_since = None if self._is_connected else time.monotonic()
+        now = time.monotonic()
+        if not self._has_warned and now - began >= PATIENCE:
+            self._has_warned = True
+            what = "answer" if self._is_connected else "listen"
+            _requester_log.warning("still waiting for %s to %s at %s", self._who, what, self.endpoint)
+        if self._gone_since is not None and now - self._gone_since > _GRACE:
+            reason = f"closed the connection without an answer, or with one of more than {LARGEST >> 20} MiB"
+            raise PeerGone(f"{self._who} at {self.endpoint} {reason}")
+        if self.timeout is not None and now - began > self.timeout:
+            if not self._is_connected:
+                raise PeerSilent(f"{self._who} did not listen at {self.endpoint} for {self.timeout:g} seconds")
+            raise PeerSilent(f"{self._who} at {self.endpoint} has not answered for {self.timeout:g} seconds")
+
+    def close(self) -> None:
+        """Close the connection."""
+        if not self._context.closed:
+            self._socket.disable_monitor()
+            self._monitor.close(linger=0)
+            self._socket.close()
+            self._context.term()
+
+    def __enter__(self: _Requester) -> _Requester:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and not self._context.closed:
+            self._socket.linger = 0
+        self.close()
