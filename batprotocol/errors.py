@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-_MOST_BITS = 2000
+_MOST_BITS = 14_000
 """The longest int that is written in digits. Python 3.15 writes the address in memory of one with thousands of them."""
 
 

@@ -24,6 +24,8 @@ MODULES = (
     "batprotocol.studies.store",
 )
 """The modules whose names users take from there, too."""
+WHOLE = ("campaigns.managers", "policies.slurm")
+"""The packages all of whose modules count, with the names that are theirs, but what runs in a worker of Dask."""
 FOLDER = DATA / "defaults"
 
 
@@ -32,13 +34,18 @@ def packages_of(name: str) -> Iterator[ModuleType]:
     found = importlib.import_module(f"batprotocol.{name}")
     yield found
     for each in pkgutil.walk_packages(found.__path__, f"{found.__name__}."):
-        if (each.ispkg and "commands" not in each.name) or each.name in MODULES:
+        if (
+            (name in WHOLE and not each.name.endswith("._dask_worker"))
+            or (each.ispkg and "commands" not in each.name)
+            or each.name in MODULES
+        ):
             yield importlib.import_module(each.name)
 
 
 def offered(package: ModuleType) -> Iterator[tuple[str, Any]]:
     """The functions and classes that a package offers, and the methods of these classes."""
-    for name in getattr(package, "__all__", ()):
+    own = [name for name, value in vars(package).items() if getattr(value, "__module__", "") == package.__name__]
+    for name in getattr(package, "__all__", own):
         value = getattr(package, name)
         if inspect.isfunction(value):
             yield name, value
@@ -50,7 +57,7 @@ def offered(package: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def lines_of(package: str) -> list[str]:
-    """A line for each that has default values: its name, and the values by argument."""
+    """A line for each that has default values: its name, and the values by argument; or that cannot be changed."""
     lines = []
     for found in packages_of(package):
         for name, value in offered(found):
@@ -60,6 +67,8 @@ def lines_of(package: str) -> list[str]:
                 continue
             given = [each for each in parameters if each.default is not each.empty]
             texts = [re.sub(r" at 0x[0-9a-f]+", "", f"{each.name}={each.default!r}") for each in given]
+            if getattr(getattr(value, "__struct_config__", None), "frozen", False) and package in WHOLE:
+                texts.append("frozen")
             if texts:
                 lines.append(f"{found.__name__}.{name}: {', '.join(texts)}")
     return sorted(lines)
@@ -71,5 +80,5 @@ def check(package: str) -> None:
 
 
 if __name__ == "__main__":
-    for each in PACKAGES:
+    for each in PACKAGES + WHOLE:
         (FOLDER / f"{each}.txt").write_text("".join(f"{line}\n" for line in lines_of(each)), encoding="utf-8")

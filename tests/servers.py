@@ -75,6 +75,7 @@ PROGRAMS: Final = {
     "setpriv": _Program("util-linux", is_server=False),
     "openssl": _Program("openssl", is_server=False),
     "pybatsim": _Program(is_server=False, pip="pybatsim==3.2.1"),
+    "evalys": _Program(is_server=False, pip="accasim duckdb evalys pandas polars pyarrow"),
     "pystache": _Program(is_server=False, pip="psij-python"),
     "zmq.h": _Program("libzmq3-dev", ("/usr/include",), is_server=False),
 }

@@ -161,12 +161,13 @@ def table(found: dict[str, Found]) -> Iterator[str]:
             yield f"| {each.name} | {extras} | {allowed} | {' | '.join(tested)} |"
 
 
-def write_page(found: dict[str, Found]) -> None:
-    """Put the table into its page."""
+def write_page(found: dict[str, Found], words: Sequence[str]) -> None:
+    """Put the table into its page, with the words for pytest."""
     text = PAGE.read_text(encoding="utf-8")
     day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
     runs = [f"the {which} on Python {run.python}: {run.summary}" for which, run in found.items()]
-    lines = [BEGIN, f"Of {day}; {'; '.join(runs)}.", "", *table(found), END]
+    lines = [BEGIN, f"Of {day}, with `pytest {' '.join(words)}`:", "", *(f"- {run}" for run in runs), ""]
+    lines += [*table(found), END]
     before, after = text.split(BEGIN)[0], text.split(END)[1]
     PAGE.write_text(before + "\n".join(lines) + after, encoding="utf-8")
 
@@ -192,7 +193,7 @@ def main() -> int:
         print(f"{which} on Python {run.python}: {'passed' if run.passed else 'FAILED'}: {run.summary}")
     passed = all(run.passed for run in found.values())
     if options.page and passed:
-        write_page(found)
+        write_page(found, words[place + 1 :] or QUICK)
     return 0 if passed else 1
 
 

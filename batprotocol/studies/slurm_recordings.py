@@ -283,8 +283,11 @@ def accounting_of_run(run: Mapping[str, Any]) -> Accounting:
 # The phases of a recorded Slurm: when its loops and checks ran, and when its nodes were clean, as its log says.
 
 
-_EPILOG = 0.085
+# Times of a real machine: the clock of a recording is faster than it by `speed`
+_EPILOG = 0.0085
 """The time from the end of a job to the moment when its nodes are clean, if nothing else is known."""
+_OTHERS = 0.15
+"""The time from the kill of a job to the moment when its nodes but the first are clean, at speeds of 10 and of 20."""
 
 
 def phases_of(run: Mapping[str, Any]) -> Phases:
@@ -301,8 +304,8 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     ]
     period, configuration = _period(main), configuration_of_run(run)
     loops = configuration.scheduler
-    last_full = full[0] - loops.sched_interval if full else -30.0
     first = min(submitted_of(run).values(), default=math.inf)
+    last_full = max((time for time in full if time < first), default=full[0] - loops.sched_interval if full else -30.0)
     limits = over[0] - 30 if over else -15.0
     delay = max(loops.batch_sched_delay, loops.sched_min_interval)
     moments = Moments(run, period, delay)
@@ -317,8 +320,8 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         backfill=_first_cycle(first, cycles, loops.bf_interval),
         cycles=tuple(cycles),
         priorities=_priorities(run, last_full, configuration.priority.calc_period),
-        epilog=_EPILOG,  # these are times of real machines, on a clock that is ten or twenty times as fast
-        others=0.15,
+        epilog=_EPILOG * run["speed"],
+        others=_OTHERS,
         cleaning=_CLEANING * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
         cleaned=moments.cleaned(),
@@ -366,7 +369,8 @@ class Moments:
     """
 
     def __init__(self, run: Mapping[str, Any], period: float, delay: float) -> None:
-        self._period, self._delay, self._cleaning = period, delay, _CLEANING * run["speed"]
+        self._period, self._delay = period, delay
+        self._epilog, self._cleaning = _EPILOG * run["speed"], _CLEANING * run["speed"]
         self._main = [(time, "full queue" in text) for time, text in run["log"] if "Running job scheduler" in text]
         self._ends = _jobs_in(run, _END)
         self._kills = sorted(set(_jobs_in(run, KILL)))
@@ -386,7 +390,7 @@ class Moments:
             self._look(before, now)
         for time, job in self._ends:
             clean = self._reused.get((time, job), math.inf) - time
-            if clean < self.epilogs.get(job, _EPILOG):
+            if clean < self.epilogs.get(job, self._epilog):
                 self.epilogs[job] = clean
         ends = Counter(job for _, job in self._ends)
         self.epilogs = {job: time for job, time in self.epilogs.items() if ends[job] == 1}
@@ -478,11 +482,11 @@ class Moments:
         missed = tick if math.floor(tick) - math.floor(before) >= self._delay else before
         inside = [(time, job) for time, job in self._ends if before < time < now and job not in self.prompt]
         for time, job in inside:
-            if time + _EPILOG < missed + 0.1:
+            if time + self._epilog < missed + 0.1:
                 self.epilogs[job] = missed + 0.1 - time
         if (now, True) in self._main:
             return  # it need not have been asked for
-        if inside and inside[0][0] + _EPILOG > now - 0.01:
+        if inside and inside[0][0] + self._epilog > now - 0.01:
             self.epilogs[inside[0][1]] = max(now - 0.01 - inside[0][0], 0.001)
         earlier = [(time, job) for time, job in self._ends if before - 3 < time <= before and job not in self.prompt]
         if earlier and not inside:

@@ -480,7 +480,7 @@ def test_the_helper_submits(
     )
     wanted = first.resources
     assert (wanted.node_count, wanted.processes_per_node, wanted.cpu_cores_per_process) == (1, 1, 3)
-    assert first.attributes.duration.total_seconds() == 90
+    assert first.attributes.duration.total_seconds() == 120  # whole minutes, as PSI/J drops seconds for LSF
     assert (first.attributes.queue_name, first.attributes.account) == ("q", None)
     assert (second.attributes.queue_name, second.attributes.account) == (None, "science")
 

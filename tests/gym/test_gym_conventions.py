@@ -263,7 +263,10 @@ def test_a_vector_of_processes_takes_our_factories() -> None:
 def test_without_gymnasium_it_says_what_to_install() -> None:
     code = "import sys; sys.modules['gymnasium'] = None; import batprotocol.gym"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert "PackageMissing: environments need the package gymnasium: pip install 'gymnasium>=1.1' numpy" in done.stderr
+    assert (
+        "PackageMissing: environments need the package gymnasium: pip install 'gymnasium>=1.1' 'numpy>=1.24'"
+        in done.stderr
+    )
 
 
 def test_both_pictures() -> None:

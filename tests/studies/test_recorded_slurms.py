@@ -20,7 +20,7 @@ from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.studies.comparing.pairs import causes_of
 from batprotocol.studies.recorded import recorded_schedule, replay, replayed, replayed_schedule
-from batprotocol.studies.slurm_recordings import SlurmRun, is_recorded, read_recording, read_recordings
+from batprotocol.studies.slurm_recordings import SlurmRun, is_recorded, phases_of, read_recording, read_recordings
 
 WITHOUT_ENGINE = True
 
@@ -49,6 +49,23 @@ def test_a_recording_is_like_its_replay(capsys: pytest.CaptureFixture[str]) -> N
     assert "36 of 36 starts within 3 s, 35 of 35 pairs in the same order, 36 starts on the same nodes" in (
         capsys.readouterr().out
     )
+
+
+def test_the_last_full_run_before_the_first_job_is_known() -> None:
+    """Other full runs follow it: before, one was due when the first job came, if that was after a full run."""
+    run = changed(recording(BACKFILL))
+    first = min(each["t_returned"] for each in run["submissions"])
+    assert phases_of(run).full < 0
+    full = [first - each for each in (1.9, 1.2, 0.7)]
+    run["log"] = sorted(
+        [*run["log"], *([time, "debug:  sched: Running job scheduler for full queue."] for time in full)]
+    )
+    assert phases_of(run).full == full[-1]
+
+
+@pytest.mark.parametrize("speed", [5.0, 10.0, 20.0])
+def test_nodes_are_clean_after_moments_of_the_recorded_clock(speed: float) -> None:
+    assert phases_of(changed(recording(BACKFILL)) | {"speed": speed}).epilog == pytest.approx(0.0085 * speed)
 
 
 def test_each_changed_start_is_reported_with_its_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from handbook import api, campaigns, catalogues, commands, environments, events, fast, older, rules, slurm
+from handbook import api, campaigns, catalogues, commands, environments, events, fast, older, rules, slurm, surprises
 from handbook.markers import replaced
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ GENERATORS: Final[Mapping[str, Callable[[Page, str], str]]] = {
     "study-failures": catalogues.failures,
     "study-keys": catalogues.keys,
     "subcommands": commands.subcommands,
+    "surprises": surprises.surprises,
     "workload-words": catalogues.words,
 }
 """The functions of generated parts: Markdown, for a page and the argument of the marker (else "")."""

@@ -17,7 +17,8 @@ def submit(executor: Any, job: "dict[str, Any]") -> "dict[str, str]":
     """Submit a script; the answer has the batch system's number of the job."""
     psij: Any = importlib.import_module("psij")
     attributes = psij.JobAttributes(
-        duration=timedelta(seconds=job["seconds"]),
+        # In whole minutes: for LSF, PSI/J drops the seconds, and a limit of half a minute is none.
+        duration=timedelta(minutes=-(-job["seconds"] // 60)),
         queue_name=job["queue"] or None,
         account=job["account"] or None,
     )

@@ -212,7 +212,8 @@ def _partitions(controller: Controller, text: str) -> tuple[ClusterPartition, ..
 OPTIONS: Final[Mapping[str, str]] = {
     "time": "the time limit in seconds, for jobs without a walltime (--time)",
     "time_min": "the least time limit in seconds (--time-min)",
-    "nodes": "the least number of nodes, and the most (--nodes)",
+    "nodes": "the least number of nodes, and the most, of which it gets as many as there are (--nodes)",
+    "use_min_nodes": "whether it gets as few nodes as possible of that range (--use-min-nodes)",
     "tasks": "the tasks on all nodes together, on as many nodes as they need (--ntasks)",
     "tasks_per_node": "the tasks on each node (--ntasks-per-node)",
     "cpus_per_task": "the CPUs of each task (--cpus-per-task)",
@@ -262,6 +263,7 @@ def job_of(cluster: ConfiguredCluster, event: JobSubmittedEvent, request: Reques
     made.leaves, made.leaves_wait = _switches(str(options.get("switches", "")), cluster)
     made.nice, made.reservation = request.nice, request.reservation or ""
     made.requeues = cluster.requeues if request.requeue is None else request.requeue
+    made.takes_least = bool(options.get("use_min_nodes", False))
     made.is_contiguous, made.is_held = request.contiguous, bool(options.get("hold", False))
     if request.begin is not None:
         made.begin = max(submitted, request.begin.of(submitted))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from batprotocol.policies.slurm.cluster import ClusterNode, ClusterPartition, ConfiguredCluster, bits_of, members
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
-from batprotocol.policies.slurm.selection import PossibleStart, tree_of
+from batprotocol.policies.slurm.selection import PossibleStart, tree_of, wanted_nodes
 
 __all__ = [
     "Consumable",
@@ -483,8 +483,8 @@ class Consumable:
         count: int,
     ) -> dict[int, int] | None:
         """The nodes of a job, with the CPUs of each."""
-        select, most = self._cluster.select, min(job.max_nodes, partition.max_nodes)
-        pick = _Pick(room, offers, demand, count, most, self._cluster)
+        select = self._cluster.select
+        pick = _Pick(room, offers, demand, (count, *wanted_nodes(job, partition, count)), self._cluster)
         for node in members(job.required):
             pick.add(node)
         if select.least_loaded or partition.is_spread:
@@ -494,36 +494,49 @@ class Consumable:
         else:
             tree = self._tree
             is_held = tree is not None and tree.holds(job)
-            leaves = tree.smallest([bits_of(offers)], count) if tree is not None and is_held else None
+            leaves = tree.smallest([bits_of(offers)], count, pick.are_enough) if tree is not None and is_held else None
             pick.runs(job.is_contiguous, leaves)
             if tree is not None and is_held and tree.is_too_spread(job, tree.used(bits_of(pick.chosen))):
                 return None
-        return pick.chosen if pick.is_done else None
+        return pick.chosen if pick.is_enough else None
 
     def _weight(self, node: int) -> int:
         return self._cluster.nodes[node].weight
 
 
 class _Pick:
-    """The nodes that are chosen one after the other, until they are enough."""
+    """The nodes that are chosen one after the other, until they are as many as a job asks for.
+
+    Args:
+        room: what is free.
+        offers: the CPUs that each node gives to the job.
+        demand: its share.
+        counts: the fewest nodes that it can have, those that it asks for, and the most that it may have.
+        cluster: the cluster.
+    """
 
     def __init__(
         self,
         room: FreeResources,
         offers: Mapping[int, int],
         demand: NodeDemand,
-        count: int,
-        most: float,
+        counts: tuple[int, int, float],
         cluster: ConfiguredCluster,
     ) -> None:
         self._room, self._offers, self._demand, self._cluster = room, offers, demand, cluster
-        self.cpus, self.nodes, self.most, self.gpus = demand.cpus, count, most, demand.gpus
+        self.nodes, self.wanted, self.most = counts
+        self.cpus, self.gpus = demand.cpus, demand.gpus
         self.chosen: dict[int, int] = {}
 
     @property
-    def is_done(self) -> bool:
-        """Whether they are enough."""
+    def is_enough(self) -> bool:
+        """Whether the job can have them."""
         return self.cpus <= 0 and self.nodes <= 0 and self.gpus <= 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it asks for no more."""
+        return self.is_enough and self.wanted <= 0
 
     def add(self, node: int) -> None:
         """Choose a node. It leaves some CPUs of the job to each node that is still needed."""
@@ -535,6 +548,7 @@ class _Pick:
         self.chosen[node] = cpus
         self.cpus -= self._room.cpus[node] if demand.is_whole else cpus
         self.nodes -= 1
+        self.wanted -= 1
         self.most -= 1
         if self.gpus:
             self.gpus -= self._room.gpus(node)
@@ -578,6 +592,10 @@ class _Pick:
                 found.append([node])
         return found
 
+    def are_enough(self, nodes: int) -> bool:
+        """Whether nodes have what the job needs, with those that are chosen."""
+        return self._is_enough([node for node in members(nodes) if node not in self.chosen])
+
     def _is_enough(self, run: list[int]) -> bool:
         gpus = not self.gpus or sum(map(self._room.gpus, run)) >= self.gpus
         return len(run) >= self.nodes and sum(self._offers[node] for node in run) >= self.cpus and gpus
@@ -589,7 +607,7 @@ class _Pick:
 
     def _single(self, run: list[int]) -> int | None:
         """The one node that is enough and leaves the least free; None if one is not enough."""
-        if self.nodes > 1:
+        if max(self.nodes, self.wanted) > 1:
             return None
         fitting = [
             node

@@ -33,7 +33,7 @@ class AccountShare(Association):
     Attributes:
         effective: the effective usage; None: not computed since the last calculation.
         normalized: the usage as a fraction of all usage, when `effective` was computed.
-        priority: the priority of the association.
+        priority: the priority of the association, or that of the next account above that has one.
         of_parent: whether a user has the shares of the account (Fairshare=parent).
         qos: the default quality of service, or that of the next account above that has one.
     """
@@ -47,8 +47,8 @@ class AccountShare(Association):
         super().__init__(name, 0.0 if self.of_parent else shares, parent, is_user=is_user)
         self.effective: float | None = None
         self.normalized = 0.0
-        self.priority = line.priority if line is not None else 0
-        inherited = parent.qos if parent is not None else None
+        above, inherited = (0, None) if parent is None else (parent.priority, parent.qos)
+        self.priority: int = above if line is None or line.priority is None else line.priority
         self.qos: str | None = (line.default_qos if line is not None else None) or inherited
 
     @property

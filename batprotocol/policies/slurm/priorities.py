@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from batprotocol.policies.fair_share import age_factor, billing, relative_factor, size_factor
-from batprotocol.policies.slurm.cluster import FOREVER
+from batprotocol.policies.slurm.cluster import FOREVER, ClusterNode, cluster_of
 from batprotocol.policies.slurm.fair_share import AccountShare, ShareTree, decay_of, next_reset
 from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.sites.slurm.accounting import Accounting
@@ -192,10 +192,11 @@ class ClusterSizes:
         return found.max_time / 60 if found is not None else math.inf
 
     def amounts(self, name: str) -> Mapping[str, float]:
-        """The resources of the nodes of a partition, by name."""
+        """The resources of the nodes of a partition that the cluster has, by name."""
         if name not in self._amounts:
             found = self._partitions.get(name)
-            self._amounts[name] = _sum(self._nodes[node] for node in found.nodes) if found is not None else {}
+            names = () if found is None else found.nodes
+            self._amounts[name] = _sum(self._nodes[node] for node in names if node in self._nodes)
         return self._amounts[name]
 
 
@@ -205,10 +206,13 @@ def _sum(nodes: Iterable[NodeLine]) -> Mapping[str, float]:
         amounts.update({"cpu": node.cpus, "mem": node.memory, "node": 1})
         for kind, number in node.gres:
             name, _, type = kind.partition(":")
-            amounts[f"gres/{name}"] += number
-            if type:
-                amounts[f"gres/{kind}"] += number
+            amounts.update(dict.fromkeys(_gres_of(name, type), number))
     return {name: float(number) for name, number in amounts.items()}
+
+
+def _gres_of(name: str, type: str) -> tuple[str, ...]:
+    """The names under which a generic resource counts: with its type, and without."""
+    return (f"gres/{name}", f"gres/{name}:{type}") if type else (f"gres/{name}",)
 
 
 class _Steady(NamedTuple):
@@ -503,12 +507,12 @@ class MultifactorPriorities:
         if rules.normal_qos:
             quality = relative_factor(quality, self._most_qos)
         size = rules.weight_job_size * self._size(facts) if rules.weight_job_size else 0.0
-        tres = self._tres(facts) if rules.weight_tres else 0.0
         steady = []
         for name in facts.partitions:
             factor = float(sizes.factor(name))
             if rules.normal_part:
                 factor = relative_factor(factor, sizes.most_factor)
+            tres = self._tres(facts, name) if rules.weight_tres else 0.0
             parts = rules.weight_assoc * assoc, size, rules.weight_partition * factor, rules.weight_qos * quality, tres
             steady.append(_Steady(name, *parts))
         return tuple(steady)
@@ -523,8 +527,9 @@ class MultifactorPriorities:
         cpus = facts.cpus / max(sizes.cpus, 1) if facts.cpus else nodes
         return size_factor(nodes, cpus, favor_small=rules.favor_small, minutes=minutes)
 
-    def _tres(self, facts: JobFacts) -> float:
-        totals = self._sizes.amounts(facts.partitions[0]) if facts.partitions else {}
+    def _tres(self, facts: JobFacts, partition: str) -> float:
+        """The part of the resources that a job asks for, as fractions of those of a partition."""
+        totals = self._sizes.amounts(partition)
         found = 0.0
         for name, weight in self._rules.weight_tres.items():
             asked = facts.tres.get(name, 0.0)
@@ -555,7 +560,9 @@ def order_of(
     """
     if configuration.priority.plugin == "basic":
         return BasicOrder()
-    return MultifactorOrder(MultifactorPriorities(configuration, accounting, since=since, epoch=epoch))
+    return MultifactorOrder(
+        MultifactorPriorities(configuration, accounting, since=since, epoch=epoch), cluster_of(configuration).nodes
+    )
 
 
 class BasicOrder:
@@ -622,10 +629,11 @@ class MultifactorOrder:
 
     Args:
         priorities: the factors.
+        nodes: the nodes of the cluster, with their generic resources.
     """
 
-    def __init__(self, priorities: MultifactorPriorities) -> None:
-        self.priorities = priorities
+    def __init__(self, priorities: MultifactorPriorities, nodes: Sequence[ClusterNode]) -> None:
+        self.priorities, self._nodes = priorities, nodes
         self._jobs: dict[int, SlurmJob] = {}
         self._keys: dict[str, int] = {}
 
@@ -668,8 +676,16 @@ class MultifactorOrder:
         """A job starts."""
         assert job.partition is not None
         assert job.placement is not None
-        nodes = job.placement.nodes.bit_count()
-        amounts = {"cpu": float(job.allocated_cpus), "node": float(nodes), "mem": float(job.allocated_memory)}
+        found = job.placement
+        amounts = {
+            "cpu": float(job.allocated_cpus),
+            "node": found.nodes.bit_count(),
+            "mem": float(job.allocated_memory),
+        }
+        for node, counts in found.gres.items():
+            for (name, type, _), count in zip(self._nodes[node].gres, counts, strict=False):
+                for kind in _gres_of(name, type):
+                    amounts[kind] = amounts.get(kind, 0.0) + count
         self.priorities.started(self._keys[job.id], now, job.partition.name, amounts)
 
     def ended(self, job: SlurmJob, now: float) -> None:
@@ -704,6 +720,20 @@ def _facts(key: int, job: SlurmJob) -> JobFacts:
         cpus=job.cpus,
         minutes=None if job.limit >= FOREVER else job.limit,
         nice=job.nice,
+        tres=_asked(job),
         submitted=job.submitted,
         fixed=job.fixed,
     )
+
+
+def _asked(job: SlurmJob) -> dict[str, float]:
+    """The resources that a job asks for, of all nodes together: those by default are of its first partition."""
+    first, nodes, cpus = job.partitions[0], job.min_nodes, job.cpus
+    memory, each = job.memory, job.memory_per_cpu
+    if not memory and not each:
+        memory, each = first.memory_per_node, first.memory_per_cpu
+    found = {"cpu": float(cpus), "node": float(nodes), "mem": float(each * cpus if each else memory * nodes)}
+    for name, type, count in (*((name, type, count * nodes) for name, type, count in job.gres), ("gpu", "", job.gpus)):
+        for kind in _gres_of(name, type) if count else ():
+            found[kind] = found.get(kind, 0.0) + count
+    return found

@@ -73,7 +73,7 @@ class SlurmJob(QueuedJob):
         partitions: those that it can run in.
         limit: its time limit.
         time_min: the least limit that it can do with; 0: `limit`.
-        min_nodes, max_nodes: how many nodes it needs.
+        min_nodes, max_nodes: how many nodes it needs; takes_least: whether it asks for the fewest of them.
         tasks: its tasks, all nodes together; cpus_per_task: the CPUs of each.
         tasks_per_node: the tasks that each node gets; 0: any number.
         memory: MiB on each node; memory_per_cpu: on each CPU; 0: what the partition says.
@@ -132,6 +132,7 @@ class SlurmJob(QueuedJob):
             "planned_nodes",
             "preempts_since",
             "runs_again",
+            "takes_least",
             "waits_for_room",
         ),
     )
@@ -152,7 +153,7 @@ class SlurmJob(QueuedJob):
         self.limit = limit
         self.time_min = 0.0
         self.min_nodes = self.tasks = self.cpus_per_task = 1
-        self.max_nodes = math.inf
+        self.max_nodes, self.takes_least = math.inf, False
         self.tasks_per_node = self.memory = self.memory_per_cpu = self.gpus = self.gpus_per_task = self.nice = (
             self.restarts
         ) = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol, TypeAlias
 
 from batprotocol.policies.slurm.cluster import (
@@ -31,6 +31,7 @@ __all__ = [
     "SwitchTree",
     "notes_patience",
     "tree_of",
+    "wanted_nodes",
 ]
 
 
@@ -109,6 +110,21 @@ class NodeSelector(Protocol):
         """
 
 
+def wanted_nodes(job: SlurmJob, partition: ClusterPartition, count: int) -> tuple[int, float]:
+    """The nodes that a job asks for, and the most that it may have.
+
+    A job with a range of nodes gets the most that there are, and starts with fewer. One without a number of nodes asks
+    for as few as possible.
+
+    Args:
+        job: the job.
+        partition: its partition.
+        count: the fewest nodes that it can have.
+    """
+    most = min(job.max_nodes, partition.max_nodes)
+    return (count if math.isinf(job.max_nodes) or job.takes_least else max(count, int(most))), most
+
+
 # topology/tree: nodes at as few switches as possible
 
 
@@ -172,12 +188,15 @@ class SwitchTree:
         """Whether a job is placed by the switches."""
         return bool(job.leaves) or not self.is_optional
 
-    def smallest(self, sets: Iterable[int], count: int) -> list[int]:
+    def smallest(
+        self, sets: Iterable[int], count: int, is_enough: Callable[[int], bool] = lambda nodes: True
+    ) -> list[int]:
         """The nodes at each leaf of the lowest switch that has enough of them; empty if none has.
 
         Args:
             sets: sets of nodes that are free together, such as one.
             count: how many are needed.
+            is_enough: whether a set of nodes has what is needed otherwise.
         """
         free = 0
         for each in sets:
@@ -186,25 +205,29 @@ class SwitchTree:
         found: list[int] = []
         for name in self._order:
             size = (self._bits[name] & free).bit_count()
-            if size >= count and (best is None or (self._levels[name], size) < best):
+            if size < count or (best is not None and (self._levels[name], size) >= best):
+                continue
+            if is_enough(self._bits[name] & free):
                 best = self._levels[name], size
                 found = [leaf & free for leaf in self._below[name] if leaf & free]
         return found
 
-    def of_whole(self, job: SlurmJob, nodes: int, count: int) -> int | None:
+    def of_whole(self, job: SlurmJob, nodes: int, count: int, wanted: int = 0) -> int | None:
         """The nodes of a job that has whole ones: leaves with few free nodes come first. None if there are too few.
 
         Args:
             job: the job.
             nodes: the free nodes.
-            count: how many it needs.
+            count: how many it needs at least.
+            wanted: how many it asks for, if these are more.
         """
+        wanted = max(wanted, count)
         leaves = sorted(self.smallest([nodes], count), key=int.bit_count)
         chosen, used = 0, 0
         for leaf in leaves:
-            part = lowest(leaf, min(count, leaf.bit_count()))
+            part = lowest(leaf, min(wanted, leaf.bit_count()))
             if part:
-                chosen, used, count = chosen | part, used + 1, count - part.bit_count()
+                chosen, used, wanted = chosen | part, used + 1, wanted - part.bit_count()
         if not chosen or self.is_too_spread(job, used):
             return None
         return chosen
@@ -290,10 +313,10 @@ class Linear:
         count = max(job.min_nodes, partition.min_nodes)
         if nodes.bit_count() < count or job.required & ~nodes:
             return None
-        pool = job.required  # whatever their weight is
-        for group in self._weights:
+        pool, wanted = job.required, min(wanted_nodes(job, partition, count)[0], nodes.bit_count())
+        for group in self._weights:  # those of required nodes do not count
             pool |= nodes & group
-            if pool.bit_count() >= count:
+            if pool.bit_count() >= wanted:
                 found = self._choose(job, pool, count, partition)
                 if found is not None:
                     return NodeShare(found, {node: self._cpus[node] for node in members(found)})
@@ -361,28 +384,45 @@ class Linear:
         return low
 
     def _choose(self, job: SlurmJob, nodes: int, count: int, partition: ClusterPartition) -> int | None:
-        most = min(job.max_nodes, partition.max_nodes)
+        wanted, most = wanted_nodes(job, partition, count)
         if job.required & ~nodes:
             return None
         if not job.required:
             if self._tree is not None and self._tree.holds(job):
-                return self._tree.of_whole(job, nodes, count)
-            if job.is_contiguous:
+                return self._at_leaves(self._tree, job, nodes, (count, wanted, most))
+            if wanted <= count and job.is_contiguous:
                 return self._contiguous(nodes, count)
-            if self._each * count >= job.cpus:
+            if wanted <= count and self._each * count >= job.cpus:
                 return best_fit(nodes, count)
-        return self._by_blocks(job, nodes, count, most)
+        return self._by_blocks(job, nodes, (count, wanted, most))
+
+    def _at_leaves(self, tree: SwitchTree, job: SlurmJob, nodes: int, counts: tuple[int, int, float]) -> int | None:
+        """The nodes at few leaves, as many as the CPUs of the job need."""
+        count, wanted, most = counts
+        count = max(count, -(-job.cpus // self._each) if self._each else 1)
+        while count <= min(most, nodes.bit_count()):
+            found = tree.of_whole(job, nodes, count, wanted)
+            if found is None or sum(self._cpus[node] for node in members(found)) >= job.cpus:
+                return found
+            count = found.bit_count() + 1
+        return None
 
     def _contiguous(self, nodes: int, count: int) -> int | None:
         enough = [(length, first) for first, length in runs(nodes) if length >= count]
         return ((1 << count) - 1) << min(enough)[1] if enough else None
 
-    def _by_blocks(self, job: SlurmJob, nodes: int, count: int, most: float) -> int | None:
-        """The required nodes, then those of the tightest run with the CPUs that are missing, or of the largest one."""
+    def _by_blocks(self, job: SlurmJob, nodes: int, counts: tuple[int, int, float]) -> int | None:
+        """The required nodes, then those of the tightest run with the CPUs that are missing, or of the largest one.
+
+        Args:
+            job: the job.
+            nodes: the free nodes.
+            counts: the fewest nodes that it can have, those that it asks for, and the most that it may have.
+        """
         chosen, cpus = job.required, job.cpus - sum(self._cpus[node] for node in members(job.required))
-        count, most = count - chosen.bit_count(), most - chosen.bit_count()
+        count, wanted, most = (each - chosen.bit_count() for each in counts)
         left = [block for block in self._blocks(nodes, job.required) if block.free]
-        while left and most > 0 and (count > 0 or cpus > 0):
+        while left and most > 0 and (wanted > 0 or cpus > 0):
             best, is_enough = None, False
             for block in left:
                 enough = block.cpus >= cpus and len(block.free) >= count
@@ -397,12 +437,13 @@ class Linear:
             assert best is not None
             if job.is_contiguous and not is_enough:
                 return None
-            left.remove(best)
+            left = [] if job.is_contiguous else [block for block in left if block is not best]
             for node in best.in_turn():
-                if most <= 0 or (count <= 0 and cpus <= 0):
+                if most <= 0 or (wanted <= 0 and cpus <= 0):
                     break
                 chosen |= 1 << node
                 count -= 1
+                wanted -= 1
                 most -= 1
                 cpus -= self._cpus[node]
         return chosen if count <= 0 and cpus <= 0 else None

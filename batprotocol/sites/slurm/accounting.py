@@ -85,7 +85,7 @@ class SlurmAssociation(_Value, frozen=True, kw_only=True):
         partition: the partition for which a user's association holds; None: all others.
         parent: the account above an account; None for the root, and for users.
         shares: its part of the shares of its siblings (Fairshare); None: it has those of its parent.
-        priority: its priority (Priority).
+        priority: its priority; None: that of its parent (Priority).
         limits: its limits.
         qos: the qualities of service that its jobs may have; None: those of its parent.
         default_qos: the quality of service of jobs that name none; None: that of its parent (DefaultQOS).
@@ -96,7 +96,7 @@ class SlurmAssociation(_Value, frozen=True, kw_only=True):
     partition: str | None = None
     parent: str | None = None
     shares: int | None = 1
-    priority: int = 0
+    priority: int | None = None
     limits: AccountingLimits = AccountingLimits()
     qos: tuple[str, ...] | None = None
     default_qos: str | None = None

@@ -155,6 +155,7 @@ LIMITS = st.fixed_dictionaries(
         "bf_min_prio_reserve": st.integers(0, 100),
         "bf_min_age_reserve": st.sampled_from([0.0, 49.0, 50.0, 51.0, 101.0]),
         "bf_job_part_count_reserve": st.integers(0, 8),
+        "bf_node_space_size": st.integers(1, 4),
     },
 )
 
@@ -173,6 +174,8 @@ def test_the_second_loop_keeps_to_the_limits_of_slurm_conf(
     run_backfill(queue, starter, SchedulerParameters(**loops), now, 0, is_quick=False)
     looked, planned, counts = [], [], Counter[object]()
     for number, job in enumerate(made[: loops.get("bf_max_job_test", 500)]):
+        if (3 if planned else 1) >= loops.get("bf_node_space_size", 9):  # all plans are from 700 s to 1300 s
+            break
         keys = {
             "bf_max_job_user": job.user,
             "bf_max_job_part": "all",

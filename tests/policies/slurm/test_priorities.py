@@ -5,18 +5,29 @@ from __future__ import annotations
 import json
 import lzma
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from slurm_priorities import compared, moments_that_fit, was_requeued
 from slurm_recordings import random_runs, recording, recordings
 from support import DATA
 
-from batprotocol.policies.slurm.priorities import FirstComeNumbers, JobFacts, MultifactorPriorities, Parts
+from batprotocol.model import DelayProfile
+from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.policies.slurm.cluster import cluster_of
+from batprotocol.policies.slurm.priorities import (
+    FirstComeNumbers,
+    JobFacts,
+    MultifactorOrder,
+    MultifactorPriorities,
+    Parts,
+)
+from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.accounting import Accounting, SlurmAssociation, SlurmQos
-from batprotocol.sites.slurm.configuration import configuration_of
+from batprotocol.sites.slurm.configuration import SlurmConfiguration, configuration_of
 
 WITHOUT_ENGINE = True
 
@@ -91,9 +102,10 @@ ACCOUNTS = Accounting(
         SlurmAssociation(account="a", parent="root", priority=30),
         SlurmAssociation(account="a", user="u", priority=20, default_qos="low"),
         SlurmAssociation(account="a", user="v", priority=5),
+        SlurmAssociation(account="a", user="w"),
     ),
     qos={name: SlurmQos(name=name, priority=priority) for name, priority in (("low", 10), ("high", 100))},
-    default_accounts={"u": "a", "v": "a"},
+    default_accounts={"u": "a", "v": "a", "w": "a"},
 )
 
 
@@ -128,6 +140,7 @@ def job(number: int = 1, **facts: Any) -> JobFacts:
         (["PriorityWeightQOS=3", "PriorityFlags=NO_NORMAL_QOS"], {"qos": "high"}, {"qos": 300.0}),
         (["PriorityWeightAssoc=300"], {}, {"assoc": 200.0}),
         (["PriorityWeightAssoc=3", "PriorityFlags=NO_NORMAL_ASSOC"], {"user": "v"}, {"assoc": 15.0}),
+        (["PriorityWeightAssoc=300"], {"user": "w"}, {"assoc": 300.0}),  # that of its account
         (["PriorityWeightAssoc=300"], {"user": "nobody"}, {}),
         (["PriorityWeightTRES=CPU=320,GRES/gpu=100"], {"tres": {"cpu": 8.0, "gres/gpu": 4.0}}, {"tres": 105.0}),
         (["PriorityWeightTRES=Mem=800"], {"tres": {"mem": 500.0}, "partitions": ("q",)}, {"tres": 100.0}),
@@ -189,6 +202,90 @@ def test_without_a_database_there_are_no_calculations() -> None:
 def test_a_job_has_a_priority_in_each_of_its_partitions() -> None:
     priorities = priorities_of("PriorityWeightPartition=1000")
     assert priorities.submitted(job(partitions=("p", "q")), 0.0) == {"p": 250, "q": 1000}
+
+
+WEIGHTED = """
+PriorityType=priority/multifactor
+PriorityWeightTRES=CPU=1000,Mem=2000,Node=500
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+NodeName=n[0-4] CPUs=4 RealMemory=8000 Gres=gpu:a:1,gpu:b:1
+PartitionName=all Nodes=ALL Default=YES MaxTime=60 DefMemPerCPU=1000
+PartitionName=fast Nodes=n[0-3] MaxTime=60 DefMemPerCPU=500
+"""
+ASKS = st.fixed_dictionaries(
+    {"tasks": st.integers(1, 6), "cpus_per_task": st.integers(1, 2)},
+    optional={"memory_per_cpu": st.integers(1, 1000), "gpus": st.integers(1, 4)},
+)
+
+
+class Noted(MultifactorPriorities):
+    """Priorities that keep the facts of all jobs, and the usage that they were charged for each second."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.facts: list[JobFacts] = []
+        self.rates: list[float] = []
+
+    def submitted(self, facts: JobFacts, now: float) -> Mapping[str, int]:
+        self.facts.append(facts)
+        return super().submitted(facts, now)
+
+    def started(self, number: int, *given: Any) -> None:
+        super().started(number, *given)
+        self.rates.append(self._jobs[number].rate)
+
+
+class Noting(SlurmScheduler):
+    """The policy with priorities that are noted."""
+
+    def _priorities(self, configuration: SlurmConfiguration) -> MultifactorOrder:
+        self.noted = Noted(configuration, ACCOUNTS)
+        return MultifactorOrder(self.noted, cluster_of(configuration).nodes)
+
+
+def noted(conf: str, hosts: int, partition: str, asked: Mapping[str, Any]) -> Noted:
+    """The priorities after the simulation of a job on so many hosts."""
+    platform = described_platform([f"n{node} cores=4" for node in range(hosts)])
+    data = json.dumps({"partition": partition, "slurm": {"shares": True, **asked}})
+    scheduler = Noting(configuration_of(conf), accounting=ACCOUNTS)
+    simulate(platform, Workload([StaticJob("1", 1.0, 1, "p", extra_data=data)], {"p": DelayProfile(5)}), scheduler)
+    return scheduler.noted
+
+
+@settings(max_examples=25)
+@given(ASKS)
+def test_the_resources_of_a_job_are_shares_of_each_of_its_partitions(asked: dict[str, int]) -> None:
+    """Those by default are of its first partition, as in a real Slurm."""
+    (facts,) = noted(WEIGHTED, 5, "all,fast", asked).facts
+    cpus = asked["tasks"] * asked["cpus_per_task"]
+    memory = cpus * asked.get("memory_per_cpu", 1000)
+    assert facts.tres.get("gres/gpu", 0) == asked.get("gpus", 0)
+    priorities = MultifactorPriorities(configuration_of(WEIGHTED), ACCOUNTS)
+    priorities.submitted(facts, 0.0)
+    for name, nodes in (("all", 5), ("fast", 4)):
+        share = 1000 * cpus / (4 * nodes) + 2000 * memory / (8000 * nodes) + 500 / nodes
+        assert priorities.parts(0)[name].tres == pytest.approx(share)
+
+
+def test_the_shares_of_resources_are_those_of_sprio() -> None:
+    """For `-n3`, it prints `cpu=150,mem=150,node=100` in one partition, and `cpu=188,mem=188,node=125` in the other."""
+    facts = JobFacts(number=1, partitions=("all", "fast"), cpus=3, tres={"cpu": 3.0, "mem": 3000.0, "node": 1.0})
+    priorities = MultifactorPriorities(configuration_of(WEIGHTED))
+    assert priorities.submitted(facts, 0.0) == {"all": 400, "fast": 500}
+
+
+def test_a_simulation_may_have_fewer_hosts_than_the_configuration_has_nodes() -> None:
+    """Shares are those of the hosts that there are: 4 CPUs of 8, and 2,000 MiB of 16,000."""
+    found = noted(WEIGHTED, 2, "fast", {"tasks": 4})
+    assert found.submitted(found.facts[0], 9.0) == {"fast": 500 + 250 + 250}
+
+
+@pytest.mark.parametrize(("weights", "rate"), [("GRES/gpu=10", 30), ("gres/gpu:a=1,gres/gpu:b=100", 201), ("cpu=1", 2)])
+def test_gpus_are_charged(weights: str, rate: int) -> None:
+    conf = WEIGHTED.replace("Default=YES", f"Default=YES TRESBillingWeights={weights}").replace("CPUs=4", "CPUs=2")
+    conf = conf.replace("gpu:b:1", "gpu:b:2")
+    assert noted(conf, 5, "all", {"tasks": 2, "nodes": [1, 1], "gpus": 3}).rates == [rate]
 
 
 def test_jobs_that_are_held_have_priority_0_until_they_are_released() -> None:

@@ -119,6 +119,7 @@ KINDS = (
     (1, f"{PREEMPTS}\nPreemptExemptTime=0:0:40"),
     (1, "TopologyPlugin=topology/tree"),
     (2, "TopologyPlugin=topology/tree\nSelectType=select/cons_tres"),
+    (2, "SelectType=select/cons_tres\nPartitionName=few Nodes=n[0-2] OverSubscribe=FORCE:2"),
 )
 
 

@@ -10,6 +10,7 @@ import pytest
 from commands import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from batprotocol.model import Host, HostProperty
 from batprotocol.policies import PolicyNameError, by_name
@@ -24,7 +25,8 @@ from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
 from batprotocol.policies.slurm.reservations import NodeReservation, NodeReservations
 from batprotocol.policies.slurm.scheduler import with_added_hosts
 from batprotocol.policies.slurm.selection import Linear
-from batprotocol.sites.slurm.configuration import SchedulerParameters, configuration_of
+from batprotocol.policies.slurm.state import selection_of
+from batprotocol.sites.slurm.configuration import SchedulerParameters, configuration_of, switches_of
 from batprotocol.testing import conformance
 
 WITHOUT_ENGINE = True
@@ -50,6 +52,49 @@ def test_best_fit_is_the_smallest_run_that_is_enough(bits: int, count: int) -> N
     else:
         largest = max(blocks, key=len)
         assert set(largest) <= set(members(found))
+
+
+LEAVES = [set(range(4 * leaf, 4 * leaf + 4)) for leaf in range(3)]
+SWITCHES = "\n".join(f"SwitchName=s{leaf} Nodes=n[{4 * leaf}-{4 * leaf + 3}]" for leaf in range(3))
+SWITCHES += "\nSwitchName=t Switches=s[0-2]"
+
+
+@pytest.mark.parametrize("plugin", ["linear", "cons_tres"])
+@pytest.mark.parametrize("has_tree", [False, True])
+@given(
+    free=st.sets(st.integers(0, 11)),
+    least=st.integers(1, 12),
+    more=st.integers(0, 11),
+    tasks=st.integers(1, 16),
+    takes_least=st.booleans(),
+    is_required=st.booleans(),
+)
+def test_a_job_gets_the_most_nodes_of_its_range(
+    plugin: str, has_tree: bool, free: set[int], least: int, more: int, tasks: int, takes_least: bool, is_required: bool
+) -> None:
+    """Each node has 4 CPUs. With --use-min-nodes, it gets no more than it needs; and with a tree, nodes of one leaf."""
+    conf = configuration_of(f"SelectType=select/{plugin}\nNodeName=n[0-11] CPUs=4\nPartitionName=p Nodes=ALL")
+    if has_tree:
+        switches = switches_of(SWITCHES, [node.name for node in conf.nodes])
+        conf = replace(conf, topology="tree", switches=switches)
+    cluster = cluster_of(conf)
+    selection = selection_of(cluster, 0, is_quick=True)
+    job = SlurmJob("1", 1, 0.0, cluster.partitions, 10)
+    job.min_nodes, job.max_nodes, job.tasks, job.takes_least = least, least + more, tasks, takes_least
+    job.required = bits_of(sorted(free)[-1:]) if is_required and not has_tree else 0
+    found = selection.now(job, cluster.partitions[0], bits_of(free))
+    needed = max(least, -(-tasks // 4))
+    if needed > min(len(free), least + more):
+        assert found is None
+        return
+    assert found is not None
+    nodes = set(members(found.nodes))
+    assert nodes <= free
+    assert found.nodes & job.required == job.required
+    if has_tree and any(len(leaf & free) >= needed for leaf in LEAVES):
+        free = min((leaf & free for leaf in LEAVES if len(leaf & free) >= needed), key=len)
+        assert any(nodes <= leaf for leaf in LEAVES)
+    assert len(nodes) == (needed if takes_least else min(len(free), least + more))
 
 
 @given(SETS, st.integers(0, 5))

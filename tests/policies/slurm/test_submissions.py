@@ -7,6 +7,8 @@ import math
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_main_loop import Starter, queue_of
 
 from batprotocol.errors import InputError
@@ -140,3 +142,34 @@ def test_cores_of_hosts_are_shared_by_tasks(
     """In whole cores, and at least one for each; without tasks, a host is one."""
     data = {"cores": cores, **({} if per is None else {"per": per}), **({} if tasks is None else {"tasks": tasks})}
     assert made(size, **data).cpus_per_task == each
+
+
+@given(
+    st.integers(2, 4),
+    st.none() | st.integers(1, 4),
+    st.none() | st.integers(1, 2),
+    st.sampled_from([None, "host", "task"]),
+    st.none() | st.integers(1, 900),
+    st.booleans(),
+)
+def test_what_a_job_asks_for_is_what_its_hosts_need_together(
+    size: int, tasks: int | None, cores: int | None, per: str | None, mebibytes: int | None, is_alone: bool
+) -> None:
+    """Tasks are spread evenly, rounded up; amounts of tasks count for each task that a host has."""
+    per = per if tasks else None
+    asked = {"tasks": tasks, "cores": cores, "per": per, "memory": mebibytes and f"{mebibytes}M", "gres": "gpu:1"}
+    job = made(size, exclusive=is_alone, **{key: value for key, value in asked.items() if value is not None})
+    on_each = -(-tasks // size) if tasks else 1
+    times = on_each if per == "task" else 1
+    assert (job.min_nodes, job.max_nodes) == (size, size)
+    assert (job.tasks, job.tasks_per_node) == (tasks or size, on_each if tasks else 0)
+    assert job.memory == (mebibytes or 0) * times
+    assert job.gres == (("gpu", "", times),)
+    assert (job.memory_per_cpu, job.gpus, job.gpus_per_task) == (0, 0, 0)
+    assert job.is_exclusive == is_alone
+    if cores is None:
+        assert job.cpus_per_task == 1
+    elif per == "task" or not tasks:
+        assert job.cpus_per_task == cores
+    else:
+        assert job.cpus_per_task == max(cores * size // tasks, 1)
