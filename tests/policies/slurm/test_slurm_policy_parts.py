@@ -336,9 +336,10 @@ def test_a_reservation_is_seen_once_from_its_begin_until_before_its_end(
 )
 def test_added_hosts_are_like_their_nodes(hosts: dict[str, str], has_switches: bool) -> None:
     """Those that are new, and like a node that there is, are in its partitions and at its switch, behind its nodes."""
-    switches = "SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n[1-2]\n" if has_switches else ""
     conf = "NodeName=n[0-1] CPUs=4\nNodeName=n2 CPUs=8\nPartitionName=p Nodes=n[1-2]\nPartitionName=q Nodes=n0\n"
-    before = configuration_of(conf + switches)
+    before = configuration_of(conf)
+    if has_switches:
+        before = replace(before, switches=switches_of("SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n[1-2]\n"))
     given = [
         Host(id=number, name=name, properties=(HostProperty("like", like),) if like else (), computation_speed=(1.0,))
         for number, (name, like) in enumerate(hosts.items())
