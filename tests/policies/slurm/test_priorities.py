@@ -207,6 +207,7 @@ def test_a_job_has_a_priority_in_each_of_its_partitions() -> None:
 WEIGHTED = """
 PriorityType=priority/multifactor
 PriorityWeightTRES=CPU=1000,Mem=2000,Node=500
+GresTypes=gpu
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 NodeName=n[0-4] CPUs=4 RealMemory=8000 Gres=gpu:a:1,gpu:b:1
