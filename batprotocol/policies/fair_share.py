@@ -246,9 +246,9 @@ def age_factor(waited: float, max_age: float) -> float:
 
     Args:
         waited: the waiting time in seconds.
-        max_age: the largest one that counts, in seconds, > 0 (PriorityMaxAge).
+        max_age: the largest one that counts, in seconds, >= 0 (PriorityMaxAge). With 0, the factor is 1, as in Slurm.
     """
-    return min(max(waited, 0.0) / max_age, 1.0)
+    return 1.0 if waited >= max_age else max(waited, 0.0) / max_age
 
 
 def size_factor(hosts: float, cores: float, *, favor_small: bool = False, minutes: float | None = None) -> float:

@@ -118,6 +118,7 @@ def test_decay() -> None:
 
 def test_factors() -> None:
     assert [age_factor(waited, 100.0) for waited in (-1.0, 50.0, 200.0)] == [0.0, 0.5, 1.0]
+    assert age_factor(0.0, 0.0) == 1.0
     assert size_factor(1.0, 1.0, favor_small=True) == 0.0
     assert size_factor(1.0, 1.0, minutes=0.5) == 1.0
     assert size_factor(0.5, 0.25, favor_small=True, minutes=2.0) == 0.75

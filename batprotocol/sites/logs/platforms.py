@@ -26,7 +26,6 @@ from batprotocol.workloads.requests import folded_names
 from batprotocol.workloads.requests.notation import memory_text, parse_count
 
 __all__ = [
-    "MOST_GRES",
     "MOST_HOSTS",
     "SiteHost",
     "check_words",
@@ -47,8 +46,6 @@ __all__ = [
 _NAME: Final = re.compile(r"[^\s\[\],;#=]{1,255}")
 _WORD: Final = re.compile(r"[^\s;#=,]{1,255}")
 _LARGEST: Final = 2**53
-MOST_GRES: Final = 999_999_999
-"""The most generic resources of a kind that a host can have."""
 MOST_HOSTS: Final = 1_000_000
 """The most hosts of a machine."""
 _MOST_IN_A_LINE: Final = 5_000
@@ -115,10 +112,9 @@ def checked(host: SiteHost) -> SiteHost:
         raise InputError(f"expected the name of a host, got {shown(host.name)}", "name")
     check_words("features", host.features)
     check_words("partitions", host.partitions)
-    amounts = (("cores", host.cores), ("memory", host.memory), ("weight", host.weight))
-    for place, amount, most in (*((*each, _LARGEST) for each in amounts), *((*each, MOST_GRES) for each in host.gres)):
-        if amount > most:
-            raise InputError(f"expected at most {most:,}, got {shown(amount)}", place)
+    for place, amount in (("cores", host.cores), ("memory", host.memory), ("weight", host.weight), *host.gres):
+        if amount > _LARGEST:
+            raise InputError(f"expected at most {_LARGEST:,}, got {shown(amount)}", place)
     return host
 
 
@@ -360,7 +356,7 @@ def _host_of_conf(node: NodeLine) -> SiteHost:
             name=node.name,
             cores=max(node.cpus - node.cores_reserved * node.threads_per_core, 1),
             memory=memory * _MEBI,
-            gres=tuple((name, min(number, MOST_GRES)) for name, number in node.gres),
+            gres=node.gres,
             features=node.features,
             weight=node.weight,
         )

@@ -48,7 +48,7 @@ _TEXT: Final = 10_000
 _MEMORY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGT]?)B?", re.IGNORECASE | re.ASCII)
 _UNITS: Final = {"K": 2**10, "": 2**20, "M": 2**20, "G": 2**30, "T": 2**40}
 
-_GRES = re.compile(r"([A-Za-z_][\w.-]*)(?::([A-Za-z_][\w.-]*))?(?::([0-9]{1,9}))?", re.ASCII)
+_GRES = re.compile(r"([A-Za-z_][\w.-]*)(?::([A-Za-z_][\w.-]*))?(?::([0-9]{1,16}))?", re.ASCII)
 _LICENSE = re.compile(r"[A-Za-z_][\w.@-]*", re.ASCII)
 _NAME = re.compile(r"([A-Za-z_][\w.-]*)(?::([A-Za-z_][\w.-]*))?", re.ASCII)
 

@@ -19,6 +19,7 @@ from batprotocol.sites.logs.platforms import SiteHost, platform_lines, read_host
 from batprotocol.sites.logs.surveys import survey_of
 from batprotocol.workloads.platform import natural_order
 from batprotocol.workloads.requests import expanded_names, folded_names
+from batprotocol.workloads.requests.notation import parse_gres
 
 WITHOUT_ENGINE = True
 
@@ -91,6 +92,16 @@ def test_pbs(tmp_path: Path) -> None:
         SiteHost(name="a", cores=64, memory=131900072 << 10, gres=(("gpu", 2),), partitions=("q",)),
         SiteHost(name="b"),
     ]
+
+
+def test_resources_that_are_counted_in_bytes_stay_whole(tmp_path: Path) -> None:
+    """Slurm counts `nvme:1T` as 2^40."""
+    path = tmp_path / "slurm.conf"
+    path.write_text("GresTypes=nvme,bandwidth\nNodeName=n0 Gres=nvme:1T,bandwidth:lustre:no_consume:4G\n")
+    lines = platform_lines(read_hosts(path))
+    assert lines == ["n0 cores=1 gres=bandwidth:lustre:4294967296,nvme:1099511627776"]
+    [host] = described_platform(lines[0]).hosts
+    assert [str(each) for each in parse_gres(dict(host.properties)["gres"])] == lines[0].rpartition("=")[2].split(",")
 
 
 def test_a_real_cluster() -> None:
