@@ -370,7 +370,7 @@ def test_added_hosts_are_like_their_nodes(hosts: dict[str, str], has_switches: b
     """Those that are new, and like a node that there is, are in its partitions and at its switch, behind its nodes."""
     switches = "SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n[1-2]\n" if has_switches else ""
     conf = "NodeName=n[0-1] CPUs=4\nNodeName=n2 CPUs=8\nPartitionName=p Nodes=n[1-2]\nPartitionName=q Nodes=n0\n"
-    before = configuration_of(conf + switches)
+    before = replace(configuration_of(conf), switches=switches_of(switches))
     given = [
         Host(id=number, name=name, properties=(HostProperty("like", like),) if like else (), computation_speed=(1.0,))
         for number, (name, like) in enumerate(hosts.items())
