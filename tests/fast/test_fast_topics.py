@@ -35,7 +35,7 @@ def test_each_kind_has_its_parts(channel: TopicKind) -> None:
     assert topic == Topic.parse(
         channel.value.replace("<procID>", "4242").replace("<hostname>", "node-a").replace("<slurm_jobid>", "node-a")
     )
-    assert repr(topic) == f"Topic(channel=Channel.{channel.name}, name='node-a', process={topic.process!r})"
+    assert repr(topic) == f"Topic(channel=TopicKind.{channel.name}, name='node-a', process={topic.process!r})"
     assert routes_on(channel)
     assert str(channel) == channel.value
 
