@@ -304,7 +304,8 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     ]
     period, configuration = _period(main), configuration_of_run(run)
     loops = configuration.scheduler
-    first = min(submitted_of(run).values(), default=math.inf)
+    # A log that was cut has no submission of its first jobs.
+    first = min([*submitted_of(run).values(), *(start["t"] for start in run["starts"])], default=math.inf)
     last_full = max((time for time in full if time < first), default=full[0] - loops.sched_interval if full else -30.0)
     limits = over[0] - 30 if over else -15.0
     delay = max(loops.batch_sched_delay, loops.sched_min_interval)

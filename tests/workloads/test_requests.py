@@ -180,6 +180,9 @@ def test_amounts() -> None:
     assert parse_memory("1.5G") == 3 << 29
     assert parse_memory("2TB") == 2 << 40
     assert [str(each) for each in parse_gres("gpu:a100:2,gpu:a100,fpga")] == ["fpga:1", "gpu:a100:3"]
+    assert [str(each) for each in parse_gres("gpu:1g.5gb:2,gpu:1g.5gb")] == ["gpu:1g.5gb:3"]
+    with pytest.raises(InputError, match="expected NAME"):
+        parse_gres("gpu:1.5")
     assert parse_gres({"gpu": 0}) == ()
     assert parse_moment("now").of(5.0) == 5.0
     assert parse_moment("now+1week").seconds == 604800.0
