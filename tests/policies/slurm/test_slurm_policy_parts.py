@@ -235,6 +235,18 @@ def test_known_checks_of_time_limits_are_made() -> None:
     assert clock.limits(93.0, 92.5) == 122.5
 
 
+def test_known_checks_of_reservations_are_made() -> None:
+    """The first one that is known at the begin of a reservation or after it, if it is soon; else it is computed."""
+    clock = LoopClock(SchedulerParameters(), Phases(seen=(20.5, 60.5)), backfills=True)
+    assert clock.reservations(20.5, 10.0) == 20.5
+    assert clock.reservations(20.4, 10.0) == 20.5
+    assert clock.reservations(59.9, 10.0) == 60.5
+    assert 20.6 <= clock.reservations(20.6, 10.0) < 40.0
+    assert clock.reservations(math.inf, 10.0) == math.inf
+    clock.ran_reservations(20.5)
+    assert 20.5 < clock.reservations(20.0, 20.5) < 40.0
+
+
 def test_names(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text("NodeName=n[0-3]\nPartitionName=p Nodes=ALL Default=YES\n")
     (tmp_path / "wrong.conf").write_text("NodeName=n[0-3]\nPartitionName=p Nodes=n[2-9]\n")
