@@ -22,6 +22,7 @@ __all__ = [
     "FreeResources",
     "NodeDemand",
     "demand_of",
+    "tasks_dealt",
 ]
 
 
@@ -144,23 +145,27 @@ class NodeDemand(NamedTuple):
         is_whole: whether its nodes are its own.
         cpus: the CPUs of all nodes together, at least.
         least: the CPUs on each node, at least.
-        step: CPUs come in this number.
+        step: the CPUs of each task.
+        rounds: whether each node gives CPUs for whole tasks only: with --ntasks-per-node, and with memory for each CPU.
         memory: MiB on each node; -1: all of a node.
         memory_per_cpu: MiB for each CPU.
         gres: generic resources on each node: name, type, number.
         gpus: GPUs of all nodes together.
         gpus_per_task: those of each task, which are on its node; 0: tasks do not matter.
+        gpu_type: the type of these GPUs; "": any.
     """
 
     is_whole: bool
     cpus: int
     least: int
     step: int
+    rounds: bool
     memory: int
     memory_per_cpu: int
     gres: tuple[tuple[str, str, int], ...]
     gpus: int
     gpus_per_task: int
+    gpu_type: str
 
 
 def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredCluster) -> NodeDemand:
@@ -179,12 +184,36 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         cpus=max(job.tasks * step, job.min_nodes),
         least=each or step,
         step=step,
+        rounds=bool(job.tasks_per_node or job.gpus_per_task or memory_per_cpu),
         memory=memory,
         memory_per_cpu=memory_per_cpu,
         gres=job.gres,
         gpus=job.gpus,
         gpus_per_task=job.gpus_per_task,
+        gpu_type=job.gpu_type,
     )
+
+
+def tasks_dealt(chosen: Mapping[int, int], tasks: int, step: int) -> dict[int, int]:
+    """The CPUs that tasks take of those of nodes: one task for each node, then in turn where CPUs are left.
+
+    The last task of a node may get fewer CPUs than the others, as in Slurm 22.05.
+
+    Args:
+        chosen: the CPUs that each node has for the job.
+        tasks: the tasks.
+        step: the CPUs of each task.
+
+    >>> tasks_dealt({0: 3, 1: 3}, 3, 2), tasks_dealt({0: 4, 1: 2}, 3, 2)
+    ({0: 3, 1: 2}, {0: 4, 1: 2})
+    """
+    taken = dict.fromkeys(chosen, 0)
+    while tasks > 0 and any(taken[node] < cpus for node, cpus in chosen.items()):
+        for node, cpus in chosen.items():
+            if tasks > 0 and taken[node] < cpus:
+                taken[node] = min(taken[node] + step, cpus)
+                tasks -= 1
+    return taken
 
 
 class FreeResources:
@@ -250,19 +279,19 @@ class FreeResources:
         if demand.gres and not demand.is_whole:  # cores that the job does not need count as if they were busy
             cpus = min(cpus, demand.cpus)
         if demand.gpus_per_task:
-            cpus = min(cpus, self.gpus(number) // demand.gpus_per_task * demand.step)
-        elif demand.gpus and not self.gpus(number):
+            cpus = min(cpus, self.gpus(number, demand.gpu_type) // demand.gpus_per_task * demand.step)
+        elif demand.gpus and not self.gpus(number, demand.gpu_type):
             return 0
-        return cpus - cpus % demand.step
+        return cpus - cpus % demand.step if demand.rounds else cpus
 
     def idle_share(self, number: int) -> float:
         """The share of the CPUs of a node that are free."""
         return self.cpus[number] / self.nodes[number].cpus
 
-    def gpus(self, number: int) -> int:
-        """The free GPUs of a node."""
+    def gpus(self, number: int, type: str = "") -> int:
+        """The free GPUs of a node, of a type or of all."""
         gres = zip(self.nodes[number].gres, self.gres[number], strict=True)
-        return sum(free for (name, _, _), free in gres if name == "gpu")
+        return sum(free for (name, each, _), free in gres if name == "gpu" and type in ("", each))
 
     def gres_for(self, number: int, wanted: tuple[tuple[str, str, int], ...]) -> tuple[int, ...] | None:
         """The generic resources of a node that a job gets; None if there are too few."""
@@ -295,9 +324,9 @@ class FreeResources:
                 memory[node] = spec.memory if demand.memory < 0 else demand.memory
             wanted = demand.gres
             if gpus:
-                part = min(gpus, self.gpus(node))
+                part = min(gpus, self.gpus(node, demand.gpu_type))
                 gpus -= part
-                wanted = (*wanted, ("gpu", "", part))
+                wanted = (*wanted, ("gpu", demand.gpu_type, part))
             if wanted:
                 gres[node] = self.gres_for(node, wanted) or ()
         if gpus:
@@ -462,11 +491,13 @@ class Consumable:
         offers = {node: cpus for node in members(nodes) if (cpus := room.offer(node, demand))}
         if len(offers) < count or sum(offers.values()) < demand.cpus or job.required & ~bits_of(offers):
             return None
-        if demand.gpus and sum(map(room.gpus, offers)) < demand.gpus:
+        if demand.gpus and sum(room.gpus(node, demand.gpu_type) for node in offers) < demand.gpus:
             return None
         while True:
             chosen = self._choose(room, job, partition, offers, demand, count)
             if chosen is not None:
+                if demand.step > 1 and not demand.is_whole:
+                    chosen = tasks_dealt(chosen, job.tasks, demand.step)
                 return room.placement(chosen, demand, partition.name)
             least = min(offers.values())  # the nodes that give least may be in the way of a job with few nodes
             offers = {node: cpus for node, cpus in offers.items() if cpus > least or job.required >> node & 1}
@@ -538,6 +569,10 @@ class _Pick:
         """Whether it asks for no more."""
         return self.is_enough and self.wanted <= 0
 
+    def _gpus(self, node: int) -> int:
+        """The GPUs that the job could have of a node."""
+        return self._room.gpus(node, self._demand.gpu_type)
+
     def add(self, node: int) -> None:
         """Choose a node. It leaves some CPUs of the job to each node that is still needed."""
         if node in self.chosen or self.most <= 0:
@@ -551,7 +586,7 @@ class _Pick:
         self.wanted -= 1
         self.most -= 1
         if self.gpus:
-            self.gpus -= self._room.gpus(node)
+            self.gpus -= self._gpus(node)
 
     def all_of(self, nodes: Iterable[int]) -> None:
         """Choose nodes in an order."""
@@ -597,7 +632,7 @@ class _Pick:
         return self._is_enough([node for node in members(nodes) if node not in self.chosen])
 
     def _is_enough(self, run: list[int]) -> bool:
-        gpus = not self.gpus or sum(map(self._room.gpus, run)) >= self.gpus
+        gpus = not self.gpus or sum(map(self._gpus, run)) >= self.gpus
         return len(run) >= self.nodes and sum(self._offers[node] for node in run) >= self.cpus and gpus
 
     def _rank(self, run: list[int]) -> tuple[int, bool, int]:
@@ -610,8 +645,6 @@ class _Pick:
         if max(self.nodes, self.wanted) > 1:
             return None
         fitting = [
-            node
-            for node in run
-            if self._offers[node] >= self.cpus and (not self.gpus or self._room.gpus(node) >= self.gpus)
+            node for node in run if self._offers[node] >= self.cpus and (not self.gpus or self._gpus(node) >= self.gpus)
         ]
         return min(fitting, key=lambda node: (self._offers[node], node)) if fitting else None

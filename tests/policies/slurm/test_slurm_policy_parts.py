@@ -19,7 +19,7 @@ from batprotocol.policies.slurm import Phases, slurm_files, with_slurm_files
 from batprotocol.policies.slurm.clock import LoopClock
 from batprotocol.policies.slurm.cluster import best_fit, bits_of, cluster_of, lowest, members, runs
 from batprotocol.policies.slurm.commands import read_command
-from batprotocol.policies.slurm.consumable import demand_of
+from batprotocol.policies.slurm.consumable import demand_of, tasks_dealt
 from batprotocol.policies.slurm.loops import PlannedNodes
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
 from batprotocol.policies.slurm.reservations import NodeReservation, NodeReservations
@@ -55,8 +55,8 @@ def test_best_fit_is_the_smallest_run_that_is_enough(bits: int, count: int) -> N
 
 
 LEAVES = [set(range(4 * leaf, 4 * leaf + 4)) for leaf in range(3)]
-SWITCHES = "\n".join(f"SwitchName=s{leaf} Nodes=n[{4 * leaf}-{4 * leaf + 3}]" for leaf in range(3))
-SWITCHES += "\nSwitchName=t Switches=s[0-2]"
+AT_LEAVES = "\n".join(f"SwitchName=s{leaf} Nodes=n[{4 * leaf}-{4 * leaf + 3}]" for leaf in range(3))
+AT_LEAVES += "\nSwitchName=t Switches=s[0-2]"
 
 
 @pytest.mark.parametrize("plugin", ["linear", "cons_tres"])
@@ -75,7 +75,7 @@ def test_a_job_gets_the_most_nodes_of_its_range(
     """Each node has 4 CPUs. With --use-min-nodes, it gets no more than it needs; and with a tree, nodes of one leaf."""
     conf = configuration_of(f"SelectType=select/{plugin}\nNodeName=n[0-11] CPUs=4\nPartitionName=p Nodes=ALL")
     if has_tree:
-        switches = switches_of(SWITCHES, [node.name for node in conf.nodes])
+        switches = switches_of(AT_LEAVES, [node.name for node in conf.nodes])
         conf = replace(conf, topology="tree", switches=switches)
     cluster = cluster_of(conf)
     selection = selection_of(cluster, 0, is_quick=True)
@@ -95,6 +95,38 @@ def test_a_job_gets_the_most_nodes_of_its_range(
         free = min((leaf & free for leaf in LEAVES if len(leaf & free) >= needed), key=len)
         assert any(nodes <= leaf for leaf in LEAVES)
     assert len(nodes) == (needed if takes_least else min(len(free), least + more))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "tasks_per_node", "cpus"),
+    [("CR_Core", 0, {0: 3, 1: 2}), ("CR_Core_Memory", 0, {0: 2, 1: 4}), ("CR_Core", 1, {0: 2, 1: 2, 2: 2})],
+)
+def test_tasks_of_several_cpus_on_a_node_with_an_odd_number_of_them(
+    parameters: str, tasks_per_node: int, cpus: dict[int, int]
+) -> None:
+    """`-n3 -c2` on nodes with 3 and 4 free CPUs: a real Slurm 22.05 gave 3 + 2."""
+    lines = ["SelectType=select/cons_tres", f"SelectTypeParameters={parameters}", "NodeName=n0 CPUs=3 RealMemory=9000"]
+    lines += ["NodeName=n[1-2] CPUs=4 RealMemory=9000", "PartitionName=p Nodes=ALL DefMemPerCPU=100"]
+    cluster = cluster_of(configuration_of("\n".join(lines)))
+    job = SlurmJob("1", 1, 0.0, cluster.partitions, 10)
+    job.tasks, job.cpus_per_task, job.tasks_per_node, job.max_nodes = 3, 2, tasks_per_node, math.inf
+    job.min_nodes = 3 if tasks_per_node else 1
+    nodes = 0b111 if tasks_per_node else 0b011
+    found = selection_of(cluster, 0, is_quick=True).now(job, cluster.partitions[0], nodes)
+    assert found is not None
+    assert found.cpus == cpus
+
+
+@given(st.dictionaries(st.integers(0, 9), st.integers(1, 16), min_size=1), st.integers(1, 40), st.integers(1, 5))
+def test_tasks_are_dealt_in_turn(chosen: dict[int, int], tasks: int, step: int) -> None:
+    """No node gives more than it has, each has a task, and tasks take all or their CPUs."""
+    dealt = tasks_dealt(chosen, tasks, step)
+    assert list(dealt) == list(chosen)
+    assert all(0 <= cpus <= chosen[node] for node, cpus in dealt.items())
+    assert sum(dealt.values()) <= tasks * step
+    assert sum(cpus > 0 for cpus in dealt.values()) == min(tasks, len(chosen))
+    if all(cpus % step == 0 for cpus in chosen.values()):
+        assert sum(dealt.values()) == min(sum(chosen.values()), tasks * step)
 
 
 @given(SETS, st.integers(0, 5))
@@ -235,6 +267,18 @@ def test_known_checks_of_time_limits_are_made() -> None:
     assert clock.limits(93.0, 92.5) == 122.5
 
 
+def test_known_checks_of_reservations_are_made() -> None:
+    """The first one that is known at the begin of a reservation or after it, if it is soon; else it is computed."""
+    clock = LoopClock(SchedulerParameters(), Phases(seen=(20.5, 60.5)), backfills=True)
+    assert clock.reservations(20.5, 10.0) == 20.5
+    assert clock.reservations(20.4, 10.0) == 20.5
+    assert clock.reservations(59.9, 10.0) == 60.5
+    assert 20.6 <= clock.reservations(20.6, 10.0) < 40.0
+    assert clock.reservations(math.inf, 10.0) == math.inf
+    clock.ran_reservations(20.5)
+    assert 20.5 < clock.reservations(20.0, 20.5) < 40.0
+
+
 def test_names(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text("NodeName=n[0-3]\nPartitionName=p Nodes=ALL Default=YES\n")
     (tmp_path / "wrong.conf").write_text("NodeName=n[0-3]\nPartitionName=p Nodes=n[2-9]\n")
@@ -338,7 +382,7 @@ def test_added_hosts_are_like_their_nodes(hosts: dict[str, str], has_switches: b
     """Those that are new, and like a node that there is, are in its partitions and at its switch, behind its nodes."""
     switches = "SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n[1-2]\n" if has_switches else ""
     conf = "NodeName=n[0-1] CPUs=4\nNodeName=n2 CPUs=8\nPartitionName=p Nodes=n[1-2]\nPartitionName=q Nodes=n0\n"
-    before = configuration_of(conf + switches)
+    before = replace(configuration_of(conf), switches=switches_of(switches))
     given = [
         Host(id=number, name=name, properties=(HostProperty("like", like),) if like else (), computation_speed=(1.0,))
         for number, (name, like) in enumerate(hosts.items())
