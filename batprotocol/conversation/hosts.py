@@ -93,6 +93,7 @@ def change_pstate(state: ConversationState, event: model.ChangeHostsPStateEvent)
     note_power(state, records)
     change = (hosts.mask, event.pstate)
     state.pstate_changes_due[change] = state.pstate_changes_due.get(change, 0) + 1
+    state.changing.add(hosts.mask)
 
 
 def _records(state: ConversationState, hosts: HostSetText) -> list[HostRecord]:
@@ -142,6 +143,7 @@ def pstate_changed(state: ConversationState, event: model.HostsPStateChangedEven
     elif due:
         del state.pstate_changes_due[change]
     if due and hosts is not None:
+        state.changing.remove(hosts.mask)
         _take_over(state, hosts, event.pstate)
     elif hosts is not None:
         text = f"power state {event.pstate} was not requested for {shown(event.host_ids)}"
@@ -150,9 +152,7 @@ def pstate_changed(state: ConversationState, event: model.HostsPStateChangedEven
 
 def _take_over(state: ConversationState, hosts: HostSetText, pstate: int) -> None:
     """Take the power state that Batsim reports, for the hosts that no later change is due for."""
-    later = 0
-    for mask, _ in state.pstate_changes_due:
-        later |= mask
+    later = state.changing.some
     records = [record for record in _records(state, hosts) if not later >> record.host.id & 1]
     for record in records:
         record.change(pstate)
@@ -235,7 +235,7 @@ def turned_on_off(state: ConversationState, event: model.HostsTurnedOnOffEvent) 
         if record.target != event.state or record.power in _RESTING:
             continue  # one event reports all hosts of a request: this one has been turned again since
         record.end(event.state)
-        if any(mask >> record.host.id & 1 for mask, _ in state.pstate_changes_due):
+        if state.changing.some >> record.host.id & 1:
             record.change(record.changed)  # it was asked for, and is not reported yet
         elif hosts.size > 1 and record.changed >= 0:
             # The event reports the last host of a request: this one may have been changed after its own switch.

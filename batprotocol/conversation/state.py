@@ -373,6 +373,7 @@ class ConversationState:
         self.storages = 0
         self.asleep = 0
         self.pstate_changes_due: dict[tuple[int, int], int] = {}
+        self.changing = HostCounts()  # the hosts of these changes
         self.switches_due: dict[int, HostCounts] = {}
         # Jobs and profiles
         self.jobs = Jobs()

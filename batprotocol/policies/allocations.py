@@ -539,13 +539,17 @@ class Chooser:
             near = [host for host in hosts if high - count < host < low + count]
             fitting = (each for each in rows(near, count) if named.issubset(each) and self._satisfies(each, rest))
             return next(fitting, None)
-        if request.constraint is None or not request.constraint.counts:
-            if len(named) == count:
-                return sorted(named)
-            others = self._counted([host for host in hosts if host not in named], count - len(named), rest, free, first)
-            return None if others is None else sorted([*named, *others])
-        found = self._counted(hosts, count, rest, free, lambda host: (host not in named, first(host) if first else 0))
-        return found if found is not None and named.issubset(found) else None
+        constraint = request.constraint
+        if constraint is not None and constraint.counts:  # what the named hosts satisfy is not asked of the others
+            counts = [(number - self._matching(named, each), each) for number, each in constraint.counts]
+            left = tuple((number, each) for number, each in counts if number > 0)
+            rest = msgspec.structs.replace(rest, constraint=constraint._replace(counts=left))
+            if left and len(named) == count:
+                return None
+        if len(named) == count:
+            return sorted(named)
+        others = self._counted([host for host in hosts if host not in named], count - len(named), rest, free, first)
+        return None if others is None else sorted([*named, *others])
 
     def _covering(
         self, ranked: Sequence[int], count: int, counts: Sequence[tuple[int, Expression]]
@@ -580,10 +584,11 @@ class Chooser:
 
     def _satisfies(self, hosts: Sequence[int], request: Request) -> bool:
         counts = () if request.constraint is None else request.constraint.counts
-        return all(
-            sum(matches(expression, self.offers[host].features) for host in hosts) >= number
-            for number, expression in counts
-        )
+        return all(self._matching(hosts, expression) >= number for number, expression in counts)
+
+    def _matching(self, hosts: Iterable[int], expression: Expression) -> int:
+        """How many hosts match an expression."""
+        return sum(matches(expression, self.offers[host].features) for host in hosts)
 
     def _ranked(self, hosts: Sequence[int], count: int, free: Mapping[int, Amount]) -> list[int]:
         if self.ranking == "best-fit":

@@ -8,6 +8,7 @@ equal. A simulation takes from the recording that which it cannot know: run time
 from __future__ import annotations
 
 import json
+import logging
 import math
 import re
 from collections import Counter
@@ -61,6 +62,7 @@ __all__ = [
     "replayed_schedule",
     "scheduler_of",
     "starts_of",
+    "unfollowed_of",
 ]
 
 _RUN = 1.0
@@ -69,6 +71,8 @@ _SILENCE = 5.0
 """The seconds within which a node that is to be used again answers."""
 _REPLY = 0.01
 """The seconds from the moment of a command to its end."""
+
+logger = logging.getLogger("batprotocol.studies")
 
 _MOST_TASKS: Final = 10_000
 
@@ -176,17 +180,59 @@ _LONG = {
 }
 
 
-def _options(args: list[str]) -> Iterator[tuple[str, str]]:
+_FLAGS: Final = frozenset(
+    {
+        *("exclusive", "no-requeue", "requeue", "hold", "contiguous", "overcommit", "oversubscribe", "spread-job"),
+        "use-min-nodes",
+    }
+)
+"""The options of sbatch that need no value."""
+
+_IGNORED: Final = frozenset(
+    {
+        *("cpus-per-gpu", "deadline", "hint", "mem-per-gpu", "overcommit", "oversubscribe", "signal", "spread-job"),
+        "threads-per-core",
+    }
+)
+"""The options of sbatch that are read and named, and not followed."""
+
+
+def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The options of a call of sbatch, with their values.
+
+    Raises:
+        InputError: the words are no options, lack a value, or are of a heterogeneous job.
+    """
     words = list(args)
     while words:
         word = words.pop(0)
-        if word.startswith("--"):
-            name, equals, value = word[2:].partition("=")
-            flags = ("exclusive", "no-requeue", "requeue", "hold", "contiguous", "overcommit")
-            yield name, value if equals or name in flags else words.pop(0)
-        else:
-            name, value = _LONG[word[:2]], word[2:]
-            yield name, value or ("" if name == "hold" else words.pop(0))
+        if word == ":":
+            raise InputError("heterogeneous jobs (':' among the options of sbatch) are not followed")
+        name, equals, value = word[2:].partition("=") if word.startswith("--") else ("", "", word[2:])
+        name = name or _LONG.get(word[:2], "")
+        if not name:
+            raise InputError(f"expected an option of sbatch, got {shown(word)}")
+        if not (value or equals or name in _FLAGS):
+            if not words:
+                raise InputError(f"expected a value behind the option {shown(word)} of sbatch")
+            value = words.pop(0)
+        yield name, value
+
+
+def unfollowed_of(run: Mapping[str, Any]) -> tuple[str, ...]:
+    """The options of sbatch in a recorded run that have no effect in its replay, each with the number of its jobs.
+
+    >>> unfollowed_of({"submissions": [{"id": 1, "args": ["-n2", "--hint=compute_bound", "--spread-job"]}]})
+    ('--hint (1 job)', '--spread-job (1 job)')
+    """
+    found: Counter[str] = Counter()
+    for each in run["submissions"]:
+        if each["id"] >= 0:
+            found.update(dict.fromkeys((name for name, _ in _options(each["args"]) if name in _IGNORED), 1))
+            options = dict(_options(each["args"]))
+            if options.get("exclusive"):
+                found[f"exclusive={options['exclusive']}"] += 1
+    return tuple(f"--{name} ({number} job{'s' * (number > 1)})" for name, number in sorted(found.items()))
 
 
 def _asked(args: list[str]) -> dict[str, Any]:
@@ -215,9 +261,13 @@ def _asked(args: list[str]) -> dict[str, Any]:
             data[name] = True
         elif name == "hold":
             slurm["hold"] = True
+        elif name == "use-min-nodes":
+            slurm["use_min_nodes"] = True
         elif name in ("nodelist", "exclude"):
             slurm[name] = value
-        elif name in ("ntasks", "cpus-per-task", "ntasks-per-node", "gpus"):
+        elif name in ("gpus", "gpus-per-task"):
+            slurm[name.replace("-", "_")] = int(value) if value.isdecimal() else value
+        elif name in ("ntasks", "cpus-per-task", "ntasks-per-node"):
             key = {"ntasks": "tasks", "ntasks-per-node": "tasks_per_node"}.get(name, name.replace("-", "_"))
             slurm[key] = int(value)
         elif name in ("mem", "mem-per-cpu"):
@@ -230,13 +280,13 @@ def _asked(args: list[str]) -> dict[str, Any]:
             data[name] = value
         elif name == "gpus-per-node":
             data["gres"] = f"gpu:{value}"
-        elif name == "gpus-per-task":
-            slurm["gpus_per_task"] = int(value)
         elif name == "switches":
             slurm["switches"] = value
         elif name == "array":
             ranges, _, most = value.partition("%")
             data["array"] = _tasks(ranges), int(most or 0)
+        elif name not in _IGNORED:
+            raise InputError(f"the option --{name} of sbatch is not known")
     data["slurm"] = slurm
     return data
 
@@ -333,6 +383,10 @@ def replay(run: Mapping[str, Any], **options: Any) -> Replay:
     """
     with readable(str(run.get("config", "recording"))):
         scheduler = scheduler_of(run, **options)
+        unfollowed = unfollowed_of(run)
+        if unfollowed:
+            name = run.get("config") or "the recording"
+            logger.warning("%s: options of sbatch that are not followed: %s", name, ", ".join(unfollowed))
         nodes = scheduler.configuration.nodes
         platform = described_platform([f"{node.name} cores={node.cpus}" for node in nodes])
         profiles: dict[str, WorkloadProfile] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -27,7 +28,7 @@ from batprotocol.policies.availability import WHOLE, Amount, HostTimeline, Pool
 from batprotocol.policies.jobs import JobKind, SiteEntry, SiteJob, SiteRunning
 from batprotocol.policies.site.reruns import Preemptions, Reruns, remaining
 from batprotocol.policies.site.rules import SiteRules, mapping_of
-from batprotocol.workloads.requests import read_offer, read_request
+from batprotocol.workloads.requests import Request, read_offer, read_request
 from batprotocol.workloads.requests.notation import matches
 from batprotocol.workloads.requests.offers import needs_of
 
@@ -177,11 +178,7 @@ def choose_one(
     def suffices(group: tuple[int, ...]) -> bool:
         if contiguous and group[-1] - group[0] != count - 1:
             return False
-        has = [OFFERS[host].features for host in group]
-        if parsed is None:
-            return True
-        same = not parsed.same or any(all(matches(each, features) for features in has) for each in parsed.same)
-        return same and all(sum(matches(each, of) for of in has) >= number for number, each in parsed.counts)
+        return suits(group, request)
 
     possible = [group for group in itertools.combinations(hosts, count) if suffices(group)]
     if chosen is None:
@@ -209,6 +206,37 @@ def choose_one(
     if prefers is not None:
         ranked.sort(key=prefers)
     assert chosen == sorted(ranked[:count])
+
+
+@pytest.mark.parametrize("contiguous", [True, False])
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_hosts_that_a_job_names_are_chosen_as_by_trying_all(constraint: str | None, contiguous: bool) -> None:
+    """There are hosts for it whenever a set with those that it names is enough, and they are such a set."""
+    random = Random(f"named {constraint} {contiguous}")
+    for _ in range(40):
+        hosts = sorted(random.sample(sorted(FEATURES), random.randint(2, len(FEATURES))))
+        named, count = set(random.sample(sorted(FEATURES), random.randint(1, 2))), random.randint(1, 4)
+        texts = ",".join(f"n{each}" for each in sorted(named))
+        data = {"constraint": constraint, "contiguous": contiguous, "nodelist": texts}
+        request = read_request(json.dumps(data))
+        free = dict.fromkeys(FEATURES, (1, 1, 1))
+        chosen = Chooser("numbers", OFFERS).choose(hosts, count, request, free)
+        possible = [
+            group
+            for group in itertools.combinations(hosts, count)
+            if named.issubset(group) and (not contiguous or group[-1] - group[0] == count - 1) and suits(group, request)
+        ]
+        assert (chosen is None) == (not possible)
+        assert chosen is None or tuple(chosen) in possible
+
+
+def suits(group: Sequence[int], request: Request) -> bool:
+    """Whether hosts satisfy the constraint of a request together."""
+    parsed, has = request.constraint, [OFFERS[host].features for host in group]
+    if parsed is None:
+        return True
+    same = not parsed.same or any(all(matches(each, features) for features in has) for each in parsed.same)
+    return same and all(sum(matches(each, of) for of in has) >= number for number, each in parsed.counts)
 
 
 @pytest.mark.parametrize("count", range(1, 9))

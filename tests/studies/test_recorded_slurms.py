@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import lzma
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from batprotocol.cli.main import main
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.studies.comparing.pairs import causes_of
-from batprotocol.studies.recorded import recorded_schedule, replay, replayed, replayed_schedule
+from batprotocol.studies.recorded import recorded_schedule, replay, replayed, replayed_schedule, unfollowed_of
 from batprotocol.studies.slurm_recordings import SlurmRun, is_recorded, phases_of, read_recording, read_recordings
 
 WITHOUT_ENGINE = True
@@ -66,6 +67,46 @@ def test_the_last_full_run_before_the_first_job_is_known() -> None:
 @pytest.mark.parametrize("speed", [5.0, 10.0, 20.0])
 def test_nodes_are_clean_after_moments_of_the_recorded_clock(speed: float) -> None:
     assert phases_of(changed(recording(BACKFILL)) | {"speed": speed}).epilog == pytest.approx(0.0085 * speed)
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        (["-n2", ":", "-n1"], "heterogeneous jobs (':' among the options of sbatch) are not followed"),
+        (["-Z", "3"], "expected an option of sbatch, got '-Z'"),
+        (["--no-such=1"], "the option --no-such of sbatch is not known"),
+        (["-n2", "--mem"], "expected a value behind the option '--mem' of sbatch"),
+        (["5"], "expected an option of sbatch, got '5'"),
+        (["--gpus=v100:"], "expected a number of GPUs"),
+    ],
+)
+def test_options_that_cannot_be_read_are_named(args: list[str], why: str, caplog: pytest.LogCaptureFixture) -> None:
+    run = changed(recording(BACKFILL))
+    run["submissions"][0]["args"] = args
+    if "--gpus" in args[0]:  # as a job that sbatch refuses
+        replay(run)
+        assert why in caplog.text
+    else:
+        with pytest.raises(InputError, match=re.escape(why)):
+            replay(run)
+
+
+OPTIONS = st.sampled_from(
+    ["--hint=multithread", "--spread-job", "--deadline=now+9", "--oversubscribe", "--mem-per-gpu=1"]
+)
+
+
+@settings(max_examples=10)
+@given(st.sets(OPTIONS, min_size=1), st.integers(1, 5))
+def test_options_that_are_not_followed_are_named_and_change_nothing(options: set[str], jobs: int) -> None:
+    run = changed(recording(BACKFILL))
+    before = replayed(run)
+    for each in run["submissions"][:jobs]:
+        each["args"] = [*each["args"], *options]
+    told = unfollowed_of(run)
+    assert [each.partition(" ")[0] for each in told] == sorted(each.partition("=")[0] for each in options)
+    assert all(f"({jobs} job" in each for each in told)
+    assert replayed(run) == before
 
 
 def test_each_changed_start_is_reported_with_its_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -218,8 +218,8 @@ OPTIONS: Final[Mapping[str, str]] = {
     "tasks_per_node": "the tasks on each node (--ntasks-per-node)",
     "cpus_per_task": "the CPUs of each task (--cpus-per-task)",
     "memory_per_cpu": "MiB for each CPU (--mem-per-cpu)",
-    "gpus": "the GPUs of all nodes together (--gpus)",
-    "gpus_per_task": "the GPUs of each task (--gpus-per-task)",
+    "gpus": "the GPUs of all nodes together (--gpus): `2`, or `v100:2` with their type",
+    "gpus_per_task": "the GPUs of each task (--gpus-per-task), or `v100:1` with their type",
     "nodelist": "the nodes that the job must have (--nodelist)",
     "exclude": "the nodes that it must not have (--exclude)",
     "shares": "whether it asks for the CPUs of its tasks only, one each, and not for whole nodes",
@@ -335,8 +335,20 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     made.memory = math.ceil((request.memory or 0) * times / _MEBIBYTE)
     made.memory_per_cpu = options.get("memory_per_cpu", 0)
     made.gres = tuple((each.name, each.type or "", each.amount * times) for each in request.gres)
-    made.gpus_per_task = options.get("gpus_per_task", 0)
-    made.gpus = options.get("gpus", made.gpus_per_task * made.tasks)
+    made.gpus_per_task, each_type = _gpus("gpus_per_task", options, 0)
+    made.gpus, made.gpu_type = _gpus("gpus", options, made.gpus_per_task * made.tasks)
+    made.gpu_type = made.gpu_type or each_type
+
+
+def _gpus(key: str, options: Mapping[str, Any], default: int) -> tuple[int, str]:
+    """A number of GPUs, and their type; "" for any."""
+    found = options.get(key, default)
+    if not isinstance(found, str):
+        return found, ""
+    type, colon, count = found.rpartition(":")
+    if not (count.isascii() and count.isdigit() and len(count) <= 9) or "," in type or bool(colon) != bool(type):
+        raise InputError(f"expected a number of GPUs such as 2 or v100:2, got {shown(found)}", f"slurm.{key}")
+    return int(count), type
 
 
 def _asks_for_cpus(options: Mapping[str, Any]) -> bool:

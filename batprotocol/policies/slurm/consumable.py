@@ -150,6 +150,7 @@ class NodeDemand(NamedTuple):
         gres: generic resources on each node: name, type, number.
         gpus: GPUs of all nodes together.
         gpus_per_task: those of each task, which are on its node; 0: tasks do not matter.
+        gpu_type: the type of these GPUs; "": any.
     """
 
     is_whole: bool
@@ -161,6 +162,7 @@ class NodeDemand(NamedTuple):
     gres: tuple[tuple[str, str, int], ...]
     gpus: int
     gpus_per_task: int
+    gpu_type: str
 
 
 def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredCluster) -> NodeDemand:
@@ -184,6 +186,7 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         gres=job.gres,
         gpus=job.gpus,
         gpus_per_task=job.gpus_per_task,
+        gpu_type=job.gpu_type,
     )
 
 
@@ -250,8 +253,8 @@ class FreeResources:
         if demand.gres and not demand.is_whole:  # cores that the job does not need count as if they were busy
             cpus = min(cpus, demand.cpus)
         if demand.gpus_per_task:
-            cpus = min(cpus, self.gpus(number) // demand.gpus_per_task * demand.step)
-        elif demand.gpus and not self.gpus(number):
+            cpus = min(cpus, self.gpus(number, demand.gpu_type) // demand.gpus_per_task * demand.step)
+        elif demand.gpus and not self.gpus(number, demand.gpu_type):
             return 0
         return cpus - cpus % demand.step
 
@@ -259,10 +262,10 @@ class FreeResources:
         """The share of the CPUs of a node that are free."""
         return self.cpus[number] / self.nodes[number].cpus
 
-    def gpus(self, number: int) -> int:
-        """The free GPUs of a node."""
+    def gpus(self, number: int, type: str = "") -> int:
+        """The free GPUs of a node, of a type or of all."""
         gres = zip(self.nodes[number].gres, self.gres[number], strict=True)
-        return sum(free for (name, _, _), free in gres if name == "gpu")
+        return sum(free for (name, each, _), free in gres if name == "gpu" and type in ("", each))
 
     def gres_for(self, number: int, wanted: tuple[tuple[str, str, int], ...]) -> tuple[int, ...] | None:
         """The generic resources of a node that a job gets; None if there are too few."""
@@ -295,9 +298,9 @@ class FreeResources:
                 memory[node] = spec.memory if demand.memory < 0 else demand.memory
             wanted = demand.gres
             if gpus:
-                part = min(gpus, self.gpus(node))
+                part = min(gpus, self.gpus(node, demand.gpu_type))
                 gpus -= part
-                wanted = (*wanted, ("gpu", "", part))
+                wanted = (*wanted, ("gpu", demand.gpu_type, part))
             if wanted:
                 gres[node] = self.gres_for(node, wanted) or ()
         if gpus:
@@ -462,7 +465,7 @@ class Consumable:
         offers = {node: cpus for node in members(nodes) if (cpus := room.offer(node, demand))}
         if len(offers) < count or sum(offers.values()) < demand.cpus or job.required & ~bits_of(offers):
             return None
-        if demand.gpus and sum(map(room.gpus, offers)) < demand.gpus:
+        if demand.gpus and sum(room.gpus(node, demand.gpu_type) for node in offers) < demand.gpus:
             return None
         while True:
             chosen = self._choose(room, job, partition, offers, demand, count)
@@ -538,6 +541,10 @@ class _Pick:
         """Whether it asks for no more."""
         return self.is_enough and self.wanted <= 0
 
+    def _gpus(self, node: int) -> int:
+        """The GPUs that the job could have of a node."""
+        return self._room.gpus(node, self._demand.gpu_type)
+
     def add(self, node: int) -> None:
         """Choose a node. It leaves some CPUs of the job to each node that is still needed."""
         if node in self.chosen or self.most <= 0:
@@ -551,7 +558,7 @@ class _Pick:
         self.wanted -= 1
         self.most -= 1
         if self.gpus:
-            self.gpus -= self._room.gpus(node)
+            self.gpus -= self._gpus(node)
 
     def all_of(self, nodes: Iterable[int]) -> None:
         """Choose nodes in an order."""
@@ -597,7 +604,7 @@ class _Pick:
         return self._is_enough([node for node in members(nodes) if node not in self.chosen])
 
     def _is_enough(self, run: list[int]) -> bool:
-        gpus = not self.gpus or sum(map(self._room.gpus, run)) >= self.gpus
+        gpus = not self.gpus or sum(map(self._gpus, run)) >= self.gpus
         return len(run) >= self.nodes and sum(self._offers[node] for node in run) >= self.cpus and gpus
 
     def _rank(self, run: list[int]) -> tuple[int, bool, int]:
@@ -610,8 +617,6 @@ class _Pick:
         if max(self.nodes, self.wanted) > 1:
             return None
         fitting = [
-            node
-            for node in run
-            if self._offers[node] >= self.cpus and (not self.gpus or self._room.gpus(node) >= self.gpus)
+            node for node in run if self._offers[node] >= self.cpus and (not self.gpus or self._gpus(node) >= self.gpus)
         ]
         return min(fitting, key=lambda node: (self._offers[node], node)) if fitting else None

@@ -733,7 +733,10 @@ def _asked(job: SlurmJob) -> dict[str, float]:
     if not memory and not each:
         memory, each = first.memory_per_node, first.memory_per_cpu
     found = {"cpu": float(cpus), "node": float(nodes), "mem": float(each * cpus if each else memory * nodes)}
-    for name, type, count in (*((name, type, count * nodes) for name, type, count in job.gres), ("gpu", "", job.gpus)):
+    for name, type, count in (
+        *((name, type, count * nodes) for name, type, count in job.gres),
+        ("gpu", job.gpu_type, job.gpus),
+    ):
         for kind in _gres_of(name, type) if count else ():
             found[kind] = found.get(kind, 0.0) + count
     return found

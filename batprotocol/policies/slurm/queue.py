@@ -81,7 +81,8 @@ class SlurmJob(QueuedJob):
         licenses: the licences that it takes: name and number.
         leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
             for that, since `leaves_since`, if it `misses_leaves`.
-        gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task.
+        gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task;
+            gpu_type: their type, "" for any.
         allowed: the nodes that its constraint and its lists allow.
         required: the nodes that it must have.
         is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
@@ -113,6 +114,7 @@ class SlurmJob(QueuedJob):
             "end",
             "extra",
             "gpus",
+            "gpu_type",
             "gpus_per_task",
         ),
         *("gres", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
@@ -146,7 +148,7 @@ class SlurmJob(QueuedJob):
         self.array_limit = 0
         self.user: str = ""
         self.account: str = ""
-        self.qos = self.group = self.quality = self.reason = ""
+        self.qos = self.group = self.quality = self.reason = self.gpu_type = ""
         self.licenses: tuple[tuple[str, int], ...] = ()
         self.leaves, self.leaves_wait, self.leaves_since, self.misses_leaves = 0, 0.0, math.inf, False
         self.partitions = partitions

@@ -546,8 +546,8 @@ def _tres(job: SlurmJob, nodes: int, cpus: int) -> dict[str, int]:
     for name, type, count in job.gres:
         for key in {f"gres/{name}", f"gres/{name}:{type}" if type else f"gres/{name}"}:
             found[key] = found.get(key, 0) + count * nodes
-    if job.gpus:
-        found["gres/gpu"] = found.get("gres/gpu", 0) + job.gpus
+    for key in ("gres/gpu", *([f"gres/gpu:{job.gpu_type}"] if job.gpu_type else ())) if job.gpus else ():
+        found[key] = found.get(key, 0) + job.gpus
     for name, count in job.licenses:
         found[f"license/{name}"] = count
     return found

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oar_jobs import described, requests_of
 from oar_server import OarServer
 
-from batprotocol.campaigns.managers._oar_api import OarApi
+from batprotocol.campaigns.managers._oar_api import OarApi, headers_of
 from batprotocol.campaigns.managers.oar import OarCluster, read_description
 from batprotocol.campaigns.store import ClusterEntry, GridStore
 from batprotocol.errors import ClusterError, InputError
@@ -109,6 +109,26 @@ def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
     os.mkfifo(secret)
     with pytest.raises(InputError, match="expected a file, got a folder"):
         OarApi(read_description(str(path)))
+
+
+@pytest.mark.parametrize("auth", ["password", "jwt"])
+@pytest.mark.parametrize(
+    ("secret", "auths"),
+    [("", ()), ("two\nlines", ()), ("a\tb", ()), ("caf\u00e9", ("password",)), ("plain", ("password", "jwt"))],
+)
+def test_a_secret_is_one_line_that_a_header_can_have(
+    secret: str, auths: tuple[str, ...], auth: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token is written into the header as it is; a password may have any printable sign."""
+    monkeypatch.setenv("OAR_SECRET", secret)
+    path = tmp_path / "oar.toml"
+    described(path, url="https://h/", user="alice", auth=auth, secret_variable="OAR_SECRET")
+    description = read_description(str(path))
+    if auth in auths:
+        assert headers_of(description)[1] == secret
+    else:
+        with pytest.raises(InputError, match="expected a password or token of one line in the environment variable"):
+            headers_of(description)
 
 
 def test_a_file_of_jobs_that_is_none(cluster: OarCluster, description: Path) -> None:

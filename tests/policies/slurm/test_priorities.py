@@ -231,6 +231,7 @@ def test_a_job_has_a_priority_in_each_of_its_partitions() -> None:
 WEIGHTED = """
 PriorityType=priority/multifactor
 PriorityWeightTRES=CPU=1000,Mem=2000,Node=500
+GresTypes=gpu
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 NodeName=n[0-4] CPUs=4 RealMemory=8000 Gres=gpu:a:1,gpu:b:1
@@ -310,6 +311,22 @@ def test_gpus_are_charged(weights: str, rate: int) -> None:
     conf = WEIGHTED.replace("Default=YES", f"Default=YES TRESBillingWeights={weights}").replace("CPUs=4", "CPUs=2")
     conf = conf.replace("gpu:b:1", "gpu:b:2")
     assert noted(conf, 5, "all", {"tasks": 2, "nodes": [1, 1], "gpus": 3}).rates == [rate]
+
+
+@pytest.mark.parametrize(
+    ("asked", "rates"),
+    [
+        ({"gpus": "b:2"}, [20]),
+        ({"gpus": "a:2"}, [2]),
+        ({"tasks": 2, "gpus_per_task": "b:2"}, [40]),
+        ({"gpus": "c:1"}, []),
+    ],
+)
+def test_gpus_of_a_type_are_given(asked: dict[str, Any], rates: list[int]) -> None:
+    """A node has one GPU of the type `a`, and two of the type `b`."""
+    weights = "Default=YES TRESBillingWeights=gres/gpu:a=1,gres/gpu:b=10"
+    conf = WEIGHTED.replace("Default=YES", weights).replace("gpu:b:1", "gpu:b:2")
+    assert noted(conf, 5, "all", asked).rates == rates
 
 
 def test_jobs_that_are_held_have_priority_0_until_they_are_released() -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from batprotocol.policies.slurm.cluster import SlurmCluster, bits_of, cluster_of, members
+from batprotocol.policies.slurm.cluster import ConfiguredCluster, bits_of, cluster_of, members
 from batprotocol.policies.slurm.consumable import Consumable
 from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.sites.slurm.configuration import configuration_of
@@ -24,7 +24,7 @@ LINES = "\n".join(
 )
 
 
-def cluster(usual: str) -> SlurmCluster:
+def cluster(usual: str) -> ConfiguredCluster:
     conf = f"SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU_Memory\nGresTypes=gpu\n{LINES}\n"
     return cluster_of(configuration_of(f"{conf}PartitionName=p Nodes=ALL {usual}\n"))
 

@@ -55,8 +55,8 @@ def test_best_fit_is_the_smallest_run_that_is_enough(bits: int, count: int) -> N
 
 
 LEAVES = [set(range(4 * leaf, 4 * leaf + 4)) for leaf in range(3)]
-SWITCHES = "\n".join(f"SwitchName=s{leaf} Nodes=n[{4 * leaf}-{4 * leaf + 3}]" for leaf in range(3))
-SWITCHES += "\nSwitchName=t Switches=s[0-2]"
+AT_LEAVES = "\n".join(f"SwitchName=s{leaf} Nodes=n[{4 * leaf}-{4 * leaf + 3}]" for leaf in range(3))
+AT_LEAVES += "\nSwitchName=t Switches=s[0-2]"
 
 
 @pytest.mark.parametrize("plugin", ["linear", "cons_tres"])
@@ -75,7 +75,7 @@ def test_a_job_gets_the_most_nodes_of_its_range(
     """Each node has 4 CPUs. With --use-min-nodes, it gets no more than it needs; and with a tree, nodes of one leaf."""
     conf = configuration_of(f"SelectType=select/{plugin}\nNodeName=n[0-11] CPUs=4\nPartitionName=p Nodes=ALL")
     if has_tree:
-        switches = switches_of(SWITCHES, [node.name for node in conf.nodes])
+        switches = switches_of(AT_LEAVES, [node.name for node in conf.nodes])
         conf = replace(conf, topology="tree", switches=switches)
     cluster = cluster_of(conf)
     selection = selection_of(cluster, 0, is_quick=True)
@@ -235,6 +235,18 @@ def test_known_checks_of_time_limits_are_made() -> None:
     assert clock.limits(93.0, 92.5) == 122.5
 
 
+def test_known_checks_of_reservations_are_made() -> None:
+    """The first one that is known at the begin of a reservation or after it, if it is soon; else it is computed."""
+    clock = LoopClock(SchedulerParameters(), Phases(seen=(20.5, 60.5)), backfills=True)
+    assert clock.reservations(20.5, 10.0) == 20.5
+    assert clock.reservations(20.4, 10.0) == 20.5
+    assert clock.reservations(59.9, 10.0) == 60.5
+    assert 20.6 <= clock.reservations(20.6, 10.0) < 40.0
+    assert clock.reservations(math.inf, 10.0) == math.inf
+    clock.ran_reservations(20.5)
+    assert 20.5 < clock.reservations(20.0, 20.5) < 40.0
+
+
 def test_names(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text("NodeName=n[0-3]\nPartitionName=p Nodes=ALL Default=YES\n")
     (tmp_path / "wrong.conf").write_text("NodeName=n[0-3]\nPartitionName=p Nodes=n[2-9]\n")
@@ -338,7 +350,7 @@ def test_added_hosts_are_like_their_nodes(hosts: dict[str, str], has_switches: b
     """Those that are new, and like a node that there is, are in its partitions and at its switch, behind its nodes."""
     switches = "SwitchName=s0 Nodes=n0\nSwitchName=s1 Nodes=n[1-2]\n" if has_switches else ""
     conf = "NodeName=n[0-1] CPUs=4\nNodeName=n2 CPUs=8\nPartitionName=p Nodes=n[1-2]\nPartitionName=q Nodes=n0\n"
-    before = configuration_of(conf + switches)
+    before = replace(configuration_of(conf), switches=switches_of(switches))
     given = [
         Host(id=number, name=name, properties=(HostProperty("like", like),) if like else (), computation_speed=(1.0,))
         for number, (name, like) in enumerate(hosts.items())
