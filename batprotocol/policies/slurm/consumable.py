@@ -22,6 +22,7 @@ __all__ = [
     "FreeResources",
     "NodeDemand",
     "demand_of",
+    "tasks_dealt",
 ]
 
 
@@ -144,7 +145,8 @@ class NodeDemand(NamedTuple):
         is_whole: whether its nodes are its own.
         cpus: the CPUs of all nodes together, at least.
         least: the CPUs on each node, at least.
-        step: CPUs come in this number.
+        step: the CPUs of each task.
+        rounds: whether each node gives CPUs for whole tasks only: with --ntasks-per-node, and with memory for each CPU.
         memory: MiB on each node; -1: all of a node.
         memory_per_cpu: MiB for each CPU.
         gres: generic resources on each node: name, type, number.
@@ -157,6 +159,7 @@ class NodeDemand(NamedTuple):
     cpus: int
     least: int
     step: int
+    rounds: bool
     memory: int
     memory_per_cpu: int
     gres: tuple[tuple[str, str, int], ...]
@@ -181,6 +184,7 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         cpus=max(job.tasks * step, job.min_nodes),
         least=each or step,
         step=step,
+        rounds=bool(job.tasks_per_node or job.gpus_per_task or memory_per_cpu),
         memory=memory,
         memory_per_cpu=memory_per_cpu,
         gres=job.gres,
@@ -188,6 +192,28 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         gpus_per_task=job.gpus_per_task,
         gpu_type=job.gpu_type,
     )
+
+
+def tasks_dealt(chosen: Mapping[int, int], tasks: int, step: int) -> dict[int, int]:
+    """The CPUs that tasks take of those of nodes: one task for each node, then in turn where CPUs are left.
+
+    The last task of a node may get fewer CPUs than the others, as in Slurm 22.05.
+
+    Args:
+        chosen: the CPUs that each node has for the job.
+        tasks: the tasks.
+        step: the CPUs of each task.
+
+    >>> tasks_dealt({0: 3, 1: 3}, 3, 2), tasks_dealt({0: 4, 1: 2}, 3, 2)
+    ({0: 3, 1: 2}, {0: 4, 1: 2})
+    """
+    taken = dict.fromkeys(chosen, 0)
+    while tasks > 0 and any(taken[node] < cpus for node, cpus in chosen.items()):
+        for node, cpus in chosen.items():
+            if tasks > 0 and taken[node] < cpus:
+                taken[node] = min(taken[node] + step, cpus)
+                tasks -= 1
+    return taken
 
 
 class FreeResources:
@@ -256,7 +282,7 @@ class FreeResources:
             cpus = min(cpus, self.gpus(number, demand.gpu_type) // demand.gpus_per_task * demand.step)
         elif demand.gpus and not self.gpus(number, demand.gpu_type):
             return 0
-        return cpus - cpus % demand.step
+        return cpus - cpus % demand.step if demand.rounds else cpus
 
     def idle_share(self, number: int) -> float:
         """The share of the CPUs of a node that are free."""
@@ -470,6 +496,8 @@ class Consumable:
         while True:
             chosen = self._choose(room, job, partition, offers, demand, count)
             if chosen is not None:
+                if demand.step > 1 and not demand.is_whole:
+                    chosen = tasks_dealt(chosen, job.tasks, demand.step)
                 return room.placement(chosen, demand, partition.name)
             least = min(offers.values())  # the nodes that give least may be in the way of a job with few nodes
             offers = {node: cpus for node, cpus in offers.items() if cpus > least or job.required >> node & 1}

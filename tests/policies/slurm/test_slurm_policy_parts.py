@@ -19,7 +19,7 @@ from batprotocol.policies.slurm import Phases, SlurmScheduler, slurm_files, with
 from batprotocol.policies.slurm.clock import LoopClock
 from batprotocol.policies.slurm.cluster import best_fit, bits_of, cluster_of, lowest, members, runs
 from batprotocol.policies.slurm.commands import read_command
-from batprotocol.policies.slurm.consumable import demand_of
+from batprotocol.policies.slurm.consumable import demand_of, tasks_dealt
 from batprotocol.policies.slurm.loops import PlannedNodes
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
 from batprotocol.policies.slurm.reservations import NodeReservation, NodeReservations
@@ -96,6 +96,38 @@ def test_a_job_gets_the_most_nodes_of_its_range(
         free = min((leaf & free for leaf in LEAVES if len(leaf & free) >= needed), key=len)
         assert any(nodes <= leaf for leaf in LEAVES)
     assert len(nodes) == (needed if takes_least else min(len(free), least + more))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "tasks_per_node", "cpus"),
+    [("CR_Core", 0, {0: 3, 1: 2}), ("CR_Core_Memory", 0, {0: 2, 1: 4}), ("CR_Core", 1, {0: 2, 1: 2, 2: 2})],
+)
+def test_tasks_of_several_cpus_on_a_node_with_an_odd_number_of_them(
+    parameters: str, tasks_per_node: int, cpus: dict[int, int]
+) -> None:
+    """`-n3 -c2` on nodes with 3 and 4 free CPUs: a real Slurm 22.05 gave 3 + 2."""
+    lines = ["SelectType=select/cons_tres", f"SelectTypeParameters={parameters}", "NodeName=n0 CPUs=3 RealMemory=9000"]
+    lines += ["NodeName=n[1-2] CPUs=4 RealMemory=9000", "PartitionName=p Nodes=ALL DefMemPerCPU=100"]
+    cluster = cluster_of(configuration_of("\n".join(lines)))
+    job = SlurmJob("1", 1, 0.0, cluster.partitions, 10)
+    job.tasks, job.cpus_per_task, job.tasks_per_node, job.max_nodes = 3, 2, tasks_per_node, math.inf
+    job.min_nodes = 3 if tasks_per_node else 1
+    nodes = 0b111 if tasks_per_node else 0b011
+    found = selection_of(cluster, 0, is_quick=True).now(job, cluster.partitions[0], nodes)
+    assert found is not None
+    assert found.cpus == cpus
+
+
+@given(st.dictionaries(st.integers(0, 9), st.integers(1, 16), min_size=1), st.integers(1, 40), st.integers(1, 5))
+def test_tasks_are_dealt_in_turn(chosen: dict[int, int], tasks: int, step: int) -> None:
+    """No node gives more than it has, each has a task, and tasks take all or their CPUs."""
+    dealt = tasks_dealt(chosen, tasks, step)
+    assert list(dealt) == list(chosen)
+    assert all(0 <= cpus <= chosen[node] for node, cpus in dealt.items())
+    assert sum(dealt.values()) <= tasks * step
+    assert sum(cpus > 0 for cpus in dealt.values()) == min(tasks, len(chosen))
+    if all(cpus % step == 0 for cpus in chosen.values()):
+        assert sum(dealt.values()) == min(sum(chosen.values()), tasks * step)
 
 
 @given(SETS, st.integers(0, 5))
