@@ -11,23 +11,20 @@ The values (`batprotocol.model`) have the names of the schema. `Message` reads a
 detects the format. `MessageBuilder` makes replies. `batprotocol.wire` has the rest of the wire. The classes that flatc
 makes from the schema are `batprotocol.fb`.
 
-The packages and modules, from the lowest layer to the highest:
+The packages, from the lowest layer to the highest:
 
-- `errors`, `extras` (packages to install), `systems` (parts that some systems lack), `rules`, `distributions`,
-  `left_out` (rows that readers left out), `compression` (gzip and xz), `clocks` (moments of logs), `durations`,
-  `steps` (for compiled modules), `deprecation` (old names), `reflection` (schemas);
-- `model` (values), `hosts` (sets of free hosts), `requests` (the vocabulary of jobs that share hosts), `outages` (the
-  vocabulary of hosts that fail), `power` (carbon intensities and prices), `wire` (bytes), `builder`, `conversation`
-  (the rules), `advice`;
-- `files`, `tables`, `writing`, `recording`, `sockets`, `signals`, `methods`, `importing`, `schemas` (other versions of
-  the schema), `engines` (places where programs run), `children` (commands with bounded time and output), `web`
-  (requests over HTTP), `strangers` (JSON of servers, in bounded memory), `slurm` (the files of a Slurm site, and a
-  client of a real one);
-- `edc` (runs a decision component), `simulator` (an embedded Batsim), `legacy` (older protocols, and a bridge),
-  `capture` (reads recordings), `history` (reads logs of resource managers), `fast` (FaST's schedulers, nodes and agents
-  over MQTT);
-- `campaigns` (CiGri's metascheduler), `policies` (built-in schedulers), `studies` (compares many simulations), `gym`
-  (environments for learning), `mcp` (a server for assistants), `testing`;
+- `errors`, and `_util`, which is private;
+- the protocol: `model` (values), `wire` (bytes), `builder`, `conversation` (the rules, and advice), `schemas` (other
+  versions of the schema);
+- `edc` runs a decision component;
+- simulations: `workloads` (inputs, and the vocabularies of jobs and hosts), `simulator` (an embedded Batsim), `results`
+  (metrics and tables), `policies` (built-in schedulers);
+- `recordings` reads conversations that were recorded, `studies` compares many simulations, `gym` has environments for
+  learning, and `testing` helps to test;
+- `sites`: `sites.logs` reads logs of resource managers, `sites.slurm` has the files of a Slurm site, and a client of a
+  real one;
+- `legacy` (older protocols, and a bridge), `fast` (FaST's schedulers, nodes and agents over MQTT) and `campaigns`
+  (CiGri's metascheduler);
 - `cli`, the command.
 
 docs/explanation/architecture.md has a picture of the layers.

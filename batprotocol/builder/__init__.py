@@ -4,9 +4,8 @@ Its names are those of Batsim's C++ library. It does not check which side may se
 does.
 
 A call goes through these modules: `from_edc` and `from_batsim` (a method for each event, by the side that sends it, in
-the order of the schema), `arguments` (conversions of their arguments), `collector` (the time and the events added so
-far; it checks the types), `completions` (the check and the completion of each field) and `fields` (the checks
-themselves).
+the order of the schema), `collector` (the time and the events added so far; it checks the types) and `fields` (the
+conversions of arguments, the check and the completion of each field).
 """
 
 from __future__ import annotations

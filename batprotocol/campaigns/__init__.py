@@ -9,7 +9,7 @@ followed by requests to the clusters. In each cycle, the data take this way:
 
 - `model`: the values.
 - `jdl`: reads campaigns and admission rules.
-- `entities`: a module for each entity of the specification, and `cycle`, which calls them in their order.
+- `entities`: the entities of the specification, and `entities.cycle`, which calls them in their order.
 - `text`: the output of CiGri's commands, for values.
 """
 

@@ -4,12 +4,12 @@
 event of a reply before it is sent. The rules are in `RULES`, their severities in `RULE_SETS`. This package opens no
 socket and no file, and raises no exception because of a peer's message.
 
-A message goes through these modules: `conversation` (the turns), `reading` (bytes to values) and `times` (its now and
-timestamps). For each event, a row of the table `events` defines when it can come and which functions of the topics
-check it: `simulation`, `jobs` (with `placements`, `tasks` and `profiles`), `registration`, `periodic` and `hosts` (with
-`hostsets`, and `power` for the state of each host). These look up the automata of `automaton`, read and change the
-`state` (with `known_jobs` and `holding`; `usage` shows the latter to users), and report broken rules of the catalogue
-`rules` there.
+A message goes through `conversation`, which has the turns, and judges the now of the message and the timestamps of its
+events. For each event, a row of the table `events` defines when it can come and which functions of the topics check it:
+`simulation` (which also reads the bytes of messages), `jobs` (with `profiles`), `registration`, `periodic` and `hosts`
+(with `hostsets`). They look up the automata of `automaton`, read and change the `state` (with `known_jobs`), and report
+broken rules of the catalogue `rules` there, by the id of the rule. `usage` shows users the hosts that jobs hold, and
+`advice` is about conversations that keep the rules.
 """
 
 from __future__ import annotations

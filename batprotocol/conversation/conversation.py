@@ -1,7 +1,8 @@
 """`Conversation`: checks the messages of both sides, in turn, by the tables, and returns their violations.
 
-It handles turns and phases. The table `events` lists the functions for each event, and the modules of the topics check
-the contents. This module opens no socket and no file, and never raises an exception because of a peer's message.
+It handles turns and phases, and the times of messages: their now, and the timestamps of their events. The table
+`events` lists the functions for each event, and the modules of the topics check the contents. This module opens no
+socket and no file, and never raises an exception because of a peer's message.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from batprotocol import model
 from batprotocol._util.counting import step
 from batprotocol._util.deprecation import old_arguments
 from batprotocol.conversation import events, jobs, simulation
-from batprotocol.conversation import jobs as times
-from batprotocol.conversation import simulation as reading
 from batprotocol.conversation.automaton import Expected, Phase, Registration
 from batprotocol.conversation.known_jobs import JobRecord, JobsById
 from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, Violation
@@ -236,8 +235,8 @@ class Conversation:
             types = ", ".join(type(event).__name__ for event in message.events) or "nothing"
             state.report_at("hello.first-message", "events", f"the first message holds {types}")
         if not state.now <= message.now < math.inf:
-            times.now(state, message.now, infinite="time.past")  # no time passes after the hello, for any `now`
-        times.timestamps(state, message)
+            _report_now(state, message.now, infinite="time.past")  # no time passes after the hello, for any `now`
+        _report_timestamps(state, message)
         if not state.refused:
             self._go_on()
         return state.found
@@ -267,7 +266,7 @@ class Conversation:
                 handler(state, event)
                 state.phase = after
             if not event.timestamp <= now:
-                times.after_now(state, event, message)
+                _report_after_now(state, event, message)
         if begins and state.phase is _BEGIN:
             state.report_at("simulation.not-begun", "events", "there is no SimulationBeginsEvent")
             state.phase = _RUN
@@ -311,10 +310,10 @@ class Conversation:
             return state.found
         now = message.now
         if not state.now <= now < math.inf:
-            times.now(state, now)
+            _report_now(state, now)
         for event in message.events:
             if not event.timestamp <= now:
-                times.timestamps(state, message)
+                _report_timestamps(state, message)
                 break
         if not state.held.running and state.phase is _RUN:
             simulation.stuck(state)
@@ -341,9 +340,9 @@ class Conversation:
             self._out_of_turn("the conversation is over")
             return state.found
         try:
-            value = reading.decoded(state, message)
+            value = simulation.decoded(state, message)
         except DecodeError as error:
-            reading.unreadable(state, error)
+            simulation.unreadable(state, error)
             found = state.found
         else:
             found = [] if blind else self._fed(value)
@@ -381,8 +380,8 @@ class Conversation:
             return found + self.close_reply(message)
         self._start()
         if not state.now <= message.now < math.inf:
-            times.now(state, message.now)
-        times.timestamps(state, message)
+            _report_now(state, message.now)
+        _report_timestamps(state, message)
         return found + state.found
 
     # Common to all of them
@@ -429,7 +428,7 @@ class Conversation:
         kind = type(event)
         timestamp, first = event.timestamp, state.first_timestamp
         if (first is not None and not timestamp >= state.last_timestamp) or timestamp != timestamp:
-            times.order(state, timestamp)
+            _report_order(state, timestamp)
         reader = _READERS.get(kind)
         if reader is not None:
             reader(state, event)
@@ -461,3 +460,50 @@ class Conversation:
             state.report("stop.dropped", "", f"a stop was requested, so Batsim drops {kind.__name__}")
         else:
             state.report("event.out-of-phase", "", f"{kind.__name__} cannot come here: {state.phase.meaning}")
+
+
+# Times: the now of a message, and the timestamps of its events.
+
+
+def _report_order(state: ConversationState, timestamp: float) -> None:
+    """Report the timestamp of an event of a reply that is not after those before it."""
+    path, first = f"events[{state.index}].timestamp", state.first_timestamp
+    if timestamp != timestamp or first is None:
+        state.report_at("time.not-a-number", path, "the timestamp is not a number")
+    elif timestamp < first:
+        text = f"timestamp {timestamp} is before that of the first event, {first}"
+        state.report_at("time.before-first", path, text)
+    else:
+        text = f"timestamp {timestamp} is before that of the event before it, {state.last_timestamp}"
+        state.report_at("time.order", path, text)
+
+
+def _report_now(state: ConversationState, now: float, infinite: str = "time.infinite") -> None:
+    """Report what is wrong with the now of a message of the decision component.
+
+    Args:
+        state: the state, which takes the report.
+        now: the now, which is before the state's own, or is not a time.
+        infinite: the rule that an infinite now breaks.
+    """
+    if now == math.inf:
+        state.report_at(infinite, "now", "now is infinite")
+    elif now != now:
+        state.report_at("time.now-not-a-number", "now", "now is not a number")
+    else:
+        state.report_at("time.past", "now", f"now is {now}, and the simulated time is {state.now}")
+
+
+def _report_timestamps(state: ConversationState, message: model.Message) -> None:
+    """Report the events of a message that are after its now."""
+    for index, event in enumerate(message.events):
+        step()
+        if not event.timestamp <= message.now and event.timestamp == event.timestamp:
+            state.index = index
+            _report_after_now(state, event, message)
+
+
+def _report_after_now(state: ConversationState, event: model.Event, message: model.Message) -> None:
+    """Report an event that is after the now of its message."""
+    text = f"timestamp {event.timestamp} of {type(event).__name__} is after now, {message.now}"
+    state.report_at("time.after-now", f"events[{state.index}].timestamp", text)

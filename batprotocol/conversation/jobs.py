@@ -6,7 +6,6 @@ against the state, and change the state if nothing is wrong. This module must no
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
@@ -23,7 +22,6 @@ from batprotocol.conversation.state import ConversationState
 from batprotocol.errors import shown
 
 __all__ = [
-    "after_now",
     "check_overrides",
     "check_placement",
     "completed",
@@ -34,14 +32,11 @@ __all__ = [
     "kill",
     "killable",
     "killed",
-    "now",
-    "order",
     "read_execute",
     "read_kill",
     "read_reject",
     "reject",
     "submitted",
-    "timestamps",
 ]
 
 
@@ -471,50 +466,3 @@ def _progresses(progress: model.KillProgress) -> Iterator[float]:
             todo.append(part.current_task_progress)
         else:
             todo.extend(part.tasks_progress)
-
-
-# Times: the now of a message, and the timestamps of its events.
-
-
-def order(state: ConversationState, timestamp: float) -> None:
-    """Report the timestamp of an event of a reply that is not after those before it."""
-    path, first = f"events[{state.index}].timestamp", state.first_timestamp
-    if timestamp != timestamp or first is None:
-        state.report_at("time.not-a-number", path, "the timestamp is not a number")
-    elif timestamp < first:
-        text = f"timestamp {timestamp} is before that of the first event, {first}"
-        state.report_at("time.before-first", path, text)
-    else:
-        text = f"timestamp {timestamp} is before that of the event before it, {state.last_timestamp}"
-        state.report_at("time.order", path, text)
-
-
-def now(state: ConversationState, now: float, infinite: str = "time.infinite") -> None:
-    """Report what is wrong with the now of a message of the decision component.
-
-    Args:
-        state: the state, which takes the report.
-        now: the now, which is before the state's own, or is not a time.
-        infinite: the rule that an infinite now breaks.
-    """
-    if now == math.inf:
-        state.report_at(infinite, "now", "now is infinite")
-    elif now != now:
-        state.report_at("time.now-not-a-number", "now", "now is not a number")
-    else:
-        state.report_at("time.past", "now", f"now is {now}, and the simulated time is {state.now}")
-
-
-def timestamps(state: ConversationState, message: model.Message) -> None:
-    """Report the events of a message that are after its now."""
-    for index, event in enumerate(message.events):
-        step()
-        if not event.timestamp <= message.now and event.timestamp == event.timestamp:
-            state.index = index
-            after_now(state, event, message)
-
-
-def after_now(state: ConversationState, event: model.Event, message: model.Message) -> None:
-    """Report an event that is after the now of its message."""
-    text = f"timestamp {event.timestamp} of {type(event).__name__} is after now, {message.now}"
-    state.report_at("time.after-now", f"events[{state.index}].timestamp", text)

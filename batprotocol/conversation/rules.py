@@ -1,7 +1,8 @@
 """The catalogue of rules: what each rule is about, how to correct it, and its severity in each rule set.
 
 It is only a table. The modules of the topics (`jobs`, `periodic`...) find the violations, and refer to the rules by
-their ids. This module must not know messages or the state of a conversation.
+their ids: to find where a rule is checked, search this folder for its id, such as `time.order`. This module must not
+know messages or the state of a conversation.
 """
 
 from __future__ import annotations

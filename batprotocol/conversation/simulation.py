@@ -1,4 +1,4 @@
-"""The simulation as a whole: hello, begin, inputs, stop, end.
+"""The simulation as a whole: hello, begin, inputs, stop, end; and the bytes of its messages.
 
 The functions check their event against the state, and change the state if nothing is wrong. The conversation changes
 the phase, by the automaton's table.

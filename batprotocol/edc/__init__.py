@@ -4,12 +4,13 @@
 own. Both are thin shells around `Session`, which knows the conversation and does no I/O. The library refuses an event
 that would make Batsim abort, before it is sent.
 
-A frame takes this way through the modules. `sockets.channel` receives it and `server`, the loop, passes it to
-`session`, which makes a turn of it; the answer to the first frame is the hello, which `greeting` makes. `attending`
-calls the methods of the `scheduler`. They fill in its `reply`, and `verdicts` judges each event. The answer goes the
-same way back. `running` combines these modules into a whole program, which signals can end. Inside Batsim, `embedded`
-replaces the socket and the loop. Both load the class of a scheduler from its file with `loading`. For an exception,
-`faults` finds out whether the scheduler raised it, and `moments` adds the time.
+A frame takes this way through the modules. `server`, the loop, receives it from a socket (`batprotocol._util.sockets`),
+and passes it to `session`, which makes a turn of it; the answer to the first frame is the hello (`hello`). `scheduler`
+calls the methods of a scheduler. They fill in its `reply`, which asks the conversation of the `session` about each
+event. The answer goes the same way back. `running` combines these modules into a whole program, which signals can end.
+Inside Batsim, `embedded` replaces the socket and the loop. Both load the class of a scheduler from its file by
+`scheduler`, which also finds out whether the scheduler raised an exception; `moments` adds the time to it. `recording`
+writes and reads the files of recordings.
 """
 
 from __future__ import annotations

@@ -159,9 +159,9 @@ class EASY(Backfilling):
         self._known: tuple[int, Shadow] | None = None
 
     def starting(self, queue: Queue, state: State) -> Iterator[WaitingJob]:
-        yield from in_turn(queue, state)
-        first = queue.first()
-        if first is None:
+        while (first := queue.first()) is not None and first.size <= state.room:
+            yield first
+        if first is None or (not self.once and (len(queue) == 1 or not state.room)):  # no other job can start
             return
         shadow = self._shadow(first, state)
         spare = shadow.spare
@@ -187,15 +187,15 @@ class EASY(Backfilling):
 
     def shadow(self, first: WaitingJob, state: State) -> Shadow:
         """The time at which a job can start, from the expected ends of the running jobs."""
-        free, latest = state.vacant, math.inf
-        whole = free < first.size  # else it waits for hosts in a row, and it is not known which
+        wanted, free, latest = first.size, state.vacant, math.inf
+        whole = free < wanted  # else it waits for hosts in a row, and it is not known which
         for end, _, size, _ in state.endings:
             if end > latest:  # all that end together with the last one that it needs count
                 break
             free += size
-            if free >= first.size and latest == math.inf:
+            if free >= wanted and latest == math.inf:
                 latest = max(end, state.now) + state.resolution / 2
-        spare = free - first.size if self.spare and whole and latest < math.inf else 0
+        spare = free - wanted if self.spare and whole and latest < math.inf else 0
         return Shadow(latest - state.resolution / 2, spare)
 
 

@@ -1,4 +1,4 @@
-"""Fair share and the other factors of Slurm's priorities, as plain arithmetic on shares, usages and sizes.
+"""Accounts, fair share and the other factors of Slurm's priorities, as plain arithmetic on shares, usages and sizes.
 
 Each factor is a number between 0 and 1, and a priority is their sum with weights. The formulas are those of SchedMD's
 documents "Multifactor Priority Plugin", "Classic Fairshare Algorithm" and "Fair Tree Fairshare Algorithm", of Slurm
@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Generic, TypeVar
 
 __all__ = [
+    "AccountTree",
     "Association",
     "age_factor",
     "billing",
+    "classic_factor",
     "classic_factors",
     "decay",
     "effective_usage",
@@ -23,6 +26,66 @@ __all__ = [
 ]
 
 _LN2 = math.log(2)
+
+AnyMember = TypeVar("AnyMember")
+
+
+class AccountTree(Generic[AnyMember]):
+    """The accounts of a site and the users in them, by name: who pays for a job, and which accounts lie above.
+
+    The members are of any kind, such as associations with usage, or lines with limits. Slurm and the rules of a site
+    look them up in the same way.
+
+    Args:
+        homes: the account of each user's jobs that name none.
+
+    Attributes:
+        accounts: the member of each account, by name.
+        homes: as above.
+
+    >>> tree: AccountTree[int] = AccountTree({"ada": "optics"})
+    >>> tree.add_account("physics", 1, None)
+    >>> tree.add_account("optics", 2, "physics")
+    >>> tree.add_user("optics", "ada", 3)
+    >>> tree.home("ada"), tree.user("optics", "ada", "a partition"), dict(tree.above("optics"))
+    ('optics', 3, {'optics': 2, 'physics': 1})
+    """
+
+    def __init__(self, homes: Mapping[str, str] | None = None) -> None:
+        self.homes: dict[str, str] = dict(homes or {})
+        self.accounts: dict[str, AnyMember] = {}
+        self._parents: dict[str, str | None] = {}
+        self._users: dict[tuple[str | None, str, str], AnyMember] = {}
+
+    def add_account(self, name: str, member: AnyMember, parent: str | None) -> None:
+        """Add an account. Its parent is the account above it; None: there is none."""
+        self.accounts[name], self._parents[name] = member, parent
+
+    def add_user(self, account: str | None, user: str, member: AnyMember, partition: str = "") -> None:
+        """Add a user of an account, for jobs in a partition, or in all that have no member of their own.
+
+        Args:
+            account: the account; None: the user is in none.
+            user: the user.
+            member: the member.
+            partition: the partition; "": all of them.
+        """
+        self._users[account, user, partition] = member
+
+    def home(self, user: str, account: str | None = None) -> str | None:
+        """The account that a job names, or else that of its user; None if there is none."""
+        return self.homes.get(user) if account is None else account
+
+    def user(self, account: str | None, user: str, partition: str = "") -> AnyMember | None:
+        """The user in an account. A member for the partition comes before the one for all partitions."""
+        found = self._users.get((account, user, partition)) if partition else None
+        return self._users.get((account, user, "")) if found is None else found
+
+    def above(self, account: str | None) -> Iterator[tuple[str, AnyMember]]:
+        """An account and those above it that are known, with their names."""
+        while account is not None and account in self.accounts:
+            yield account, self.accounts[account]
+            account = self._parents[account]
 
 
 class Association:
@@ -142,6 +205,17 @@ def effective_usage(own: float, above: float, share: float) -> float:
     return own + (above - own) * share
 
 
+def classic_factor(used: float, shares: float, dampening: float = 1.0) -> float:
+    """The classic fair-share factor of an effective usage: see `classic_factors`.
+
+    Args:
+        used: the effective usage.
+        shares: the fraction of the whole machine.
+        dampening: larger values make usage count less.
+    """
+    return float(2.0 ** -(used / shares / dampening)) if shares > 0 else 0.0
+
+
 def classic_factors(root: Association, dampening: float = 1.0) -> dict[Association, float]:
     """The classic fair-share factor of each user and account, 2^(-U / S / d).
 
@@ -169,7 +243,7 @@ def classic_factors(root: Association, dampening: float = 1.0) -> dict[Associati
             if above is not root:
                 used = effective_usage(used, used_above, share)
             shares = shares_above * share
-            factors[each] = 2.0 ** -(used / shares / dampening) if shares else 0.0
+            factors[each] = classic_factor(used, shares, dampening)
             if each.members:
                 waiting.append((each, shares, used))
     return factors

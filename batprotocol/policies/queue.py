@@ -26,6 +26,8 @@ _SLACK: Final = 1e-9
 
 _MOST_LATER: Final = 64
 """Up to this number, the jobs that were added since a search are looked at one by one."""
+_FEW: Final = 32
+"""Up to this number, the jobs of an order that lasts are tried one by one."""
 _LAST: Final = 2**63
 """A number that no job has."""
 
@@ -51,6 +53,17 @@ class Gap:
             if size <= hosts and seconds <= time:
                 return True
         return False
+
+    def first_of(self, entries: Iterable[RankedJob]) -> WaitingJob | None:
+        """The first of these jobs that fits; None if none does."""
+        if len(self.steps) == 2:  # all that EASY has; it asks very often
+            (hosts, time), (fewer, longer) = self.steps
+            for _, _, job in entries:
+                size = job.size
+                if (size <= hosts and job.expected <= time) or (size <= fewer and job.expected <= longer):
+                    return job
+            return None
+        return next((job for _, _, job in entries if self.takes(job.size, job.expected)), None)
 
     def is_within(self, other: Gap) -> bool:
         """Whether each job that fits into this gap surely fits into another one, too."""
@@ -353,11 +366,15 @@ class Ranking:
             self._sorted.remove(entry)
         if self._cells is not None:
             self._cells.remove(entry)
+            if self._sorted is not None and not self._jobs:
+                self._cells = None  # until they are many again
         if self._divided is not None:
             self._divided.remove(entry)
 
     def prepare(self) -> None:
-        """Prepare for searches of jobs that fit: from now on, jobs that are alike lie together."""
+        """Prepare for searches of jobs that fit: from now on, jobs that are alike lie together, unless they are few."""
+        if self._sorted is not None and len(self._jobs) <= _FEW:
+            return
         if isinstance(self.order, Multifactor) and self.order.is_divided:
             if self._divided is None:
                 self._divided = _DividedJobs(self.order, self._state)
@@ -381,11 +398,14 @@ class Ranking:
     def first(self) -> WaitingJob | None:
         """The first job; None if none waits."""
         if self._sorted is not None:
-            return self._sorted[0][2] if self._sorted else None
+            return self._sorted[0][2] if self._jobs else None
         return self._best(None)
 
     def first_in(self, gap: Gap) -> WaitingJob | None:
         """The first job that fits into a gap; None if none does."""
+        ranked = self._sorted
+        if ranked is not None and len(self._jobs) <= _FEW:
+            return gap.first_of(ranked)
         too_small, later = self._too_small, self._later
         if too_small is not None and len(later) <= _MOST_LATER and gap.is_within(too_small):
             for job in later:
@@ -393,8 +413,8 @@ class Ranking:
                     break
             else:
                 return None
-        if self._sorted:
-            job = self._sorted[0][2]
+        if ranked is not None:
+            job = ranked[0][2]
             if gap.takes(job.size, job.expected):  # as is often so, and quickly found
                 return job
         found = self._best(gap) if self._jobs else None
@@ -404,7 +424,8 @@ class Ranking:
         return found
 
     def _best(self, gap: Gap | None) -> WaitingJob | None:
-        self.prepare()
+        if self._cells is None:
+            self.prepare()
         if self._cells is None:
             assert self._divided is not None
             found = self._divided.best(gap)

@@ -262,10 +262,12 @@ class Policy(Allocating, Scheduler):
 
     def decide(self) -> None:
         # Events of one time arrive in any order, above all where messages take no time. Here, they have one order.
-        self._set_clock()
-        if self._actions.has_called(max(self.state.now, self.now)):
+        state, now = self.state, self.now
+        state.now = max(state.now, state.rounded(now))
+        if self._actions.has_called(max(state.now, now)):
             self._whole.changed = True
-        self._take_arrivals()
+        if self._arrivals:
+            self._take_arrivals()
         if self._host_events:
             self._take_happened()
         driver = self._driver
@@ -305,10 +307,6 @@ class Policy(Allocating, Scheduler):
             submitted = min(rounded(event.submission_time), self.state.now)
             self._driver.submitted(event, next(self._numbers), submitted)
         arrivals.clear()
-
-    def _set_clock(self) -> None:
-        state = self.state
-        state.now = max(state.now, state.rounded(self.now))
 
     # Jobs that share hosts, and all else of `batprotocol.workloads.requests`
 

@@ -87,6 +87,7 @@ class WholeHosts(Driver):
         self.state, self.switching, self._numbers, self._actions = state, switching, numbers, actions
         self.allocation, self.walltimes, self._part = parts.allocation, parts.walltimes, parts.starts
         self.each, self.keeps = parts.each, parts.keeps
+        self._predicts = not isinstance(parts.walltimes, AsRequested)
         self._finishes = parts.failures is not None or parts.interrupts  # jobs may run again, later on a site
         self.queue = Queue(parts.order, state, keeps=parts.keeps)
         self._backfilling = parts.backfilling
@@ -124,15 +125,19 @@ class WholeHosts(Driver):
         self._is_last = True
 
     def decide(self) -> None:
-        self.take_ends()
-        self.take_switched()
+        if self._ends:
+            self.take_ends()
+        if self._switched:
+            self.take_switched()
         if self._part is not None:
             self._take_turns()
         self._start_jobs()
         if self._part is not None:
             self._actions.call_at(min(self._turns[0][0] if self._turns else math.inf, self._until))
-        self._switch_off()
-        self._finish()
+        if self.switching.after != math.inf:
+            self._switch_off()
+        if self._finishes:
+            self._finish()
 
     # Jobs
 
@@ -183,7 +188,8 @@ class WholeHosts(Driver):
     def _start_jobs(self) -> None:
         """Start the jobs that the backfilling chooses, if something has happened since its last choice."""
         state, queue = self.state, self.queue
-        self._extend_the_late()
+        if self._predicts:
+            self._extend_the_late()
         if not self.changed:
             return
         self.changed = False
@@ -214,7 +220,7 @@ class WholeHosts(Driver):
     def _extend_the_late(self) -> None:
         """Extend jobs that run longer than predicted: they are expected to use their walltime."""
         state = self.state
-        if isinstance(self.walltimes, AsRequested) or not state.endings or state.endings[0][0] > state.now:
+        if not state.endings or state.endings[0][0] > state.now:
             return
         late = [ending[3] for ending in state.endings.irange(maximum=(state.now, math.inf))]
         for job in (state.running[job_id] for job_id in late if job_id):
@@ -229,7 +235,7 @@ class WholeHosts(Driver):
 
     def _finish(self) -> None:
         """Where jobs run again if hosts fail, and none has failed: when all jobs have ended, none will run again."""
-        if self._finishes and self._is_last and not (self.is_finished or self._has_jobs()):
+        if self._is_last and not (self.is_finished or self._has_jobs()):
             self.is_finished = True
             self._actions.finish()
 
@@ -303,8 +309,6 @@ class WholeHosts(Driver):
     def _switch_off(self) -> None:
         """Switch off the hosts that have been idle for long. While jobs come, ask for a call for the next ones."""
         state, switching = self.state, self.switching
-        if switching.after == math.inf:
-            return
         idle = switching.idle(state.now)
         if idle:
             self._actions.switch(idle, False)

@@ -14,7 +14,7 @@ Reading: `detect` reads the first bytes; `frames` removes the handshake's words 
 Writing: in `binary`, `_native` or the codec writes the message. In `json`, `_native` writes it, or the standard library
 writes its wire tree. If a message cannot be written, `check` names the wrong field.
 
-`glance` finds the time of a message without reading the rest of it, for code that keeps messages by their time.
+`frames` also finds the time of a message without reading the rest of it, for code that keeps messages by their time.
 
 `flexbuffers` reads and writes FlexBuffers, which fields of other schemas hold.
 

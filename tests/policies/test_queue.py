@@ -50,6 +50,31 @@ def test_the_first_job_that_fits_is_found(name: str, shapes: int) -> None:
                 queue.remove(job)
 
 
+@pytest.mark.parametrize("name", ORDERS)
+def test_the_first_job_that_fits_is_found_as_a_queue_grows_and_empties(name: str) -> None:
+    """Few jobs are tried one by one, and many lie together."""
+    random = Random(name)
+    order, state = named(name)().order, State()
+    state.size = 40
+    order.begin(state)
+    queue = Queue(order, state)
+    ranking, number = queue.by(None), 0
+    for length in (5, 40, 30, 60, 0, 70, 20, 34, 0, 10):
+        while len(queue) != length:
+            state.now += random.choice([0.0, 1.0, 70.0])
+            if len(queue) < length:
+                number += 1
+                queue.add(waiting(random, number, state.now, 1000))
+            else:
+                queue.remove(random.choice(list(queue.jobs.values())))
+            hosts, seconds = random.randint(0, 40), random.choice([math.inf, random.uniform(0, 20_000)])
+            steps = [(hosts, seconds), (hosts // 3, math.inf)][: random.randint(1, 2)]
+            gap = Gap(*steps)
+            by_key = sorted(queue.jobs.values(), key=lambda job: (order.key(job, state), job.number))
+            assert ranking.first_in(gap) is next((job for job in by_key if gap.takes(job.size, job.expected)), None)
+            assert ranking.first() is next(iter(by_key), None)
+
+
 def _user_waits(random: Random, number: int, now: float, users: int) -> WaitingJob:
     shape = random.choice([(1, 60.0), (8, 600.0), (40, 6e4), (random.randint(1, 40), random.uniform(1, 1e5))])
     data = f'{{"user": {random.randrange(users)}}}' if users else ""

@@ -3,7 +3,7 @@
 `interface` defines them, and has what several of them need for files. `local` runs processes on this machine. `dask`
 uses the workers of a Dask scheduler. `slurm` submits jobs to a partition of Slurm, `oar` asks OAR's REST API, and
 `psij` submits to other batch systems. `types` describes all types, and opens the resource manager of a cluster.
-Simulated clusters are in `simulation`.
+Simulated clusters are in `campaigns.simulation`.
 """
 
 from __future__ import annotations

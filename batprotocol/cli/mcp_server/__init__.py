@@ -1,7 +1,8 @@
 """A server of the Model Context Protocol (MCP), with which an assistant simulates schedulers and looks at messages.
 
-`server` has the tools. Each call of a tool is a command of `batproto` in a process of its own (`process`), which is
-confined to one folder (`confining`). This package must not know what the commands do.
+`server` has the tools. Each call of a tool is a command of `batproto` in a process of its own, which is confined to one
+folder (`process`). `vocabulary` keeps the contents of files out of errors. This package must not know what the commands
+do.
 """
 
 from batprotocol._util.deprecation import old_names

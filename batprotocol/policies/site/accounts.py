@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from batprotocol.policies.fair_share import (
+    AccountTree,
     Association,
     age_factor,
     billing,
@@ -25,7 +26,7 @@ from batprotocol.policies.fair_share import (
 )
 from batprotocol.policies.jobs import SiteEntry, SiteJob, SiteRunning
 from batprotocol.policies.rules import ScopeUsage, exceeded
-from batprotocol.policies.site.rules import ANY, Limits, Priority, SiteRules
+from batprotocol.policies.site.rules import ANY, Account, Limits, Priority, SiteRules
 from batprotocol.workloads.requests.offers import Offer, needs_of
 
 _NONE: Final = Limits()
@@ -59,6 +60,9 @@ class LimitUsage:
 
     def __init__(self, rules: SiteRules) -> None:
         self._rules = rules
+        self._tree: AccountTree[Account] = AccountTree()
+        for name, account in rules.accounts.items():
+            self._tree.add_account(name, account, account.parent)
         self._usage: dict[tuple[str, object], ScopeUsage] = defaultdict(ScopeUsage)
         self._known: dict[tuple[object, ...], tuple[LimitedScope, ...]] = {}
 
@@ -79,13 +83,10 @@ class LimitUsage:
             yield self._scope("all jobs", "", rules.limits)
         if rules.per_user is not _NONE:
             yield self._scope("user", user, rules.per_user)
-        name = account
-        while name is not None and name in rules.accounts:
-            found = rules.accounts[name]
+        for name, found in self._tree.above(account):
             yield self._scope("account", name, found.limits)
             if name == account:
                 yield self._scope(f"account {name}, user", user, found.per_user)
-            name = found.parent
         if qos is not None and qos in rules.qos:
             quality = rules.qos[qos]
             yield self._scope("QOS", qos, quality.limits)
@@ -182,9 +183,7 @@ class Priorities:
         self._totals: dict[str, dict[str, float]] = {}
         self.root = Association("")
         self._all = [self.root]
-        self._accounts: dict[str, Association] = {}
-        self._users: dict[tuple[str | None, str], Association] = {}
-        self._homes: dict[str, str] = {}
+        self._tree: AccountTree[Association] = AccountTree()
         for name in rules.accounts:
             self._account(name)
         self._counts: dict[Association, int] = defaultdict(int)
@@ -194,14 +193,16 @@ class Priorities:
         self._changed = False
 
     def _account(self, name: str) -> Association:
-        found = self._accounts.get(name)
+        tree = self._tree
+        found = tree.accounts.get(name)
         if found is None:
             account = self._rules.accounts[name]
             above = self.root if account.parent is None else self._account(account.parent)
-            found = self._accounts[name] = self._added(Association(name, account.shares, above))
+            found = self._added(Association(name, account.shares, above))
+            tree.add_account(name, found, account.parent)
             for user, shares in account.users.items():
-                self._homes.setdefault(user, name)
-                self._users[name, user] = self._added(Association(user, shares, found, is_user=True))
+                tree.homes.setdefault(user, name)
+                tree.add_user(name, user, self._added(Association(user, shares, found, is_user=True)))
         return found
 
     def _added(self, association: Association) -> Association:
@@ -215,12 +216,14 @@ class Priorities:
         """
         request = job.request
         user = "" if request.user is None else str(request.user)
-        account = self._homes.get(user) if request.account is None else request.account
-        above = self.root if account is None else self._accounts.get(account, self.root)
-        place = (None if above is self.root else account), user
-        found = self._users.get(place)
+        account = self._tree.home(user, request.account)
+        if account not in self._tree.accounts:
+            account = None
+        found = self._tree.user(account, user)
         if found is None:
-            found = self._users[place] = self._added(Association(user, 1.0, above, is_user=True))
+            above = self.root if account is None else self._tree.accounts[account]
+            found = self._added(Association(user, 1.0, above, is_user=True))
+            self._tree.add_user(account, user, found)
             self._factors.clear()  # the shares of its siblings are smaller now
         return found
 

@@ -9,9 +9,10 @@ whole ones, `consumable` shares of them), and `reservations`. Its `clock` calls 
 of the site and `priorities`, with `fair_share`.
 
 The package shares with the other policies whatever means the same. Of jobs, these are their numbers, their entries in
-the queue, their dependencies, and the ids of later runs. Of rules, these are the terms by which jobs give way, the use
-of limits, windows, and fair share. Values over time and replies are shared, too. Its loops, clock, keys, spent minutes,
-choice of nodes and of jobs that give way are literally those of Slurm: another way would start other jobs.
+the queue, their dependencies, and the ids of later runs. Of rules, these are the terms by which jobs give way, the
+use of limits, windows, the tree of accounts, and fair share. Values over time and replies are shared, too. Its loops,
+clock, keys, spent minutes, choice of nodes and of jobs that give way are literally those of Slurm: another way would
+start other jobs.
 """
 
 from __future__ import annotations

@@ -8,16 +8,23 @@ usage of users not before it is asked for, so it can be newer than the one of th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
-from batprotocol.policies.fair_share import Association, effective_usage, fair_tree_factors
+from batprotocol.policies.fair_share import (
+    AccountTree,
+    Association,
+    classic_factor,
+    effective_usage,
+    fair_tree_factors,
+)
 from batprotocol.sites.slurm.accounting import Accounting, SlurmAssociation
 
 __all__ = [
     "AccountShare",
     "ShareTree",
+    "accounts_of",
     "decay_of",
     "next_reset",
 ]
@@ -27,8 +34,26 @@ _STEEPNESS: Final = 5.0
 """How fast the usage of a user loses weight where the usage of the account is far from its share."""
 
 
+def accounts_of(accounting: Accounting) -> AccountTree[SlurmAssociation]:
+    """The accounts and users with their lines. An account that names none above it lies below the root."""
+    tree: AccountTree[SlurmAssociation] = AccountTree(accounting.default_accounts)
+    for line in accounting.associations:
+        if line.user is not None:
+            tree.add_user(line.account, line.user, line, line.partition or "")
+        else:
+            tree.add_account(line.account, line, line.parent or (None if line.account == "root" else "root"))
+    return tree
+
+
 class AccountShare(Association):
     """An account or a user of the tree.
+
+    Args:
+        name: its name.
+        shares: its shares.
+        parent: the account above it with shares; None for the root.
+        is_user: whether it is a user.
+        lines: its line, and those of all accounts above it.
 
     Attributes:
         effective: the effective usage; None: not computed since the last calculation.
@@ -41,15 +66,14 @@ class AccountShare(Association):
     __slots__ = ("effective", "normalized", "of_parent", "priority", "qos")
 
     def __init__(
-        self, name: str, shares: float, parent: AccountShare | None, *, is_user: bool, line: SlurmAssociation | None
+        self, name: str, shares: float, parent: AccountShare | None, *, is_user: bool, lines: Sequence[SlurmAssociation]
     ) -> None:
-        self.of_parent = is_user and line is not None and line.shares is None
+        self.of_parent = is_user and lines[0].shares is None
         super().__init__(name, 0.0 if self.of_parent else shares, parent, is_user=is_user)
         self.effective: float | None = None
         self.normalized = 0.0
-        above, inherited = (0, None) if parent is None else (parent.priority, parent.qos)
-        self.priority: int = above if line is None or line.priority is None else line.priority
-        self.qos: str | None = (line.default_qos if line is not None else None) or inherited
+        self.priority: int = next((each.priority for each in lines if each.priority is not None), 0)
+        self.qos: str | None = next((each.default_qos for each in lines if each.default_qos), None)
 
     @property
     def level_fair_share(self) -> float:
@@ -74,32 +98,36 @@ class ShareTree:
         self, accounting: Accounting, *, fair_tree: bool = True, dampening: float = 1.0, depth_oblivious: bool = False
     ) -> None:
         self._is_tree, self._dampening, self._is_oblivious = fair_tree, dampening, depth_oblivious
-        self._homes = accounting.default_accounts
+        lines = accounts_of(accounting)
         first, *others = accounting.associations
-        self.root = AccountShare("root", 1.0, None, is_user=False, line=first)
-        self._accounts: dict[str, AccountShare] = {"root": self.root}
-        self._users: dict[tuple[str, str, str], AccountShare] = {}
+        self.root = AccountShare("root", 1.0, None, is_user=False, lines=(first,))
+        self._tree: AccountTree[AccountShare] = AccountTree(accounting.default_accounts)
+        self._tree.add_account("root", self.root, None)
         self._ranks: dict[Association, float] = {}
         for line in others:
-            self._add(line)
+            self._add(line, [each for _, each in lines.above(line.account)])
         self.all: list[AccountShare] = [each for each in self.root.walk() if isinstance(each, AccountShare)]
         self._normalized = {each: each.normalized_shares for each in self.all}
-        self.most_priority = max((each.priority for each in self.all), default=0)
+        self.most_priority = max(each.priority or 0 for each in accounting.associations)
 
-    def _add(self, line: SlurmAssociation) -> None:
+    def _add(self, line: SlurmAssociation, lines: list[SlurmAssociation]) -> None:
+        """Add an association.
+
+        Args:
+            line: its line.
+            lines: those of its account, or of itself if it is one, and of all above.
+        """
+        tree = self._tree
         if line.user is not None:
-            above = self._accounts[line.account]
             shares = 1.0 if line.shares is None else float(line.shares)
-            key = line.account, line.user, line.partition or ""
-            self._users[key] = AccountShare(line.user, shares, above, is_user=True, line=line)
+            user = AccountShare(line.user, shares, tree.accounts[line.account], is_user=True, lines=(line, *lines))
+            tree.add_user(line.account, line.user, user, line.partition or "")
             return
-        above = self._accounts[line.parent or "root"]
-        if line.shares is None:  # an account without shares of its own: its members belong to the account above
-            self._accounts[line.account] = above
-        else:
-            self._accounts[line.account] = AccountShare(
-                line.account, float(line.shares), above, is_user=False, line=line
-            )
+        parent = line.parent or "root"
+        account = tree.accounts[parent]
+        if line.shares is not None:  # else it has no shares of its own: its members belong to the account above
+            account = AccountShare(line.account, float(line.shares), account, is_user=False, lines=lines)
+        tree.add_account(line.account, account, parent)
 
     def of(self, user: str, account: str = "", partition: str = "") -> AccountShare | None:
         """The association of a user in an account, if there is one.
@@ -109,8 +137,7 @@ class ShareTree:
             account: the account; "": the default account of the user.
             partition: the partition of the job: an association for it comes before the one for all partitions.
         """
-        home = account or self._homes.get(user, "")
-        return self._users.get((home, user, partition)) or self._users.get((home, user, ""))
+        return self._tree.user(self._tree.home(user, account or None), user, partition)
 
     # Usage
 
@@ -161,8 +188,7 @@ class ShareTree:
             share = share.parent
         if share.effective is None:
             self._compute(share)
-        shares = self._normalized[share]
-        return 2.0 ** -((share.effective or 0.0) / shares / self._dampening) if shares > 0 else 0.0
+        return classic_factor(share.effective or 0.0, self._normalized[share], self._dampening)
 
     def level(self, share: AccountShare) -> float:
         """The value by which Fair Tree orders siblings (LevelFS), as it was at the last calculation."""

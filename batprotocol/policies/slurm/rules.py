@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.policies.rules import PreemptionRules, PreemptionTerms, PreemptMode, ScopeUsage, exceeded
 from batprotocol.policies.slurm.cluster import ClusterPartition, mode_of
+from batprotocol.policies.slurm.fair_share import accounts_of
 from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob
 from batprotocol.policies.slurm.reservations import Licenses
 from batprotocol.sites.slurm.accounting import Accounting, AccountingLimits, SlurmAssociation, SlurmQos
@@ -270,11 +271,7 @@ class AccountMembers:
 
     def __init__(self, accounting: Accounting, enforce: frozenset[str] = frozenset()) -> None:
         self.qos = accounting.qos
-        self._enforce, self._homes = enforce, accounting.default_accounts
-        self._accounts = {each.account: each for each in accounting.associations if each.user is None}
-        self._users = {
-            (each.account, each.user, each.partition or ""): each for each in accounting.associations if each.user
-        }
+        self._enforce, self._tree = enforce, accounts_of(accounting)
 
     def standing(self, job: SlurmJob, partition: str = "") -> JobAssociation:
         """Whose limits hold for a job.
@@ -282,15 +279,12 @@ class AccountMembers:
         Raises:
             InputError: it has no association, or may not have its quality of service, and that is enforced.
         """
-        account = job.account or self._homes.get(job.user, "")
-        found = self._users.get((account, job.user, partition)) or self._users.get((account, job.user, ""))
+        account = self._tree.home(job.user, job.account or None) or ""
+        found = self._tree.user(account, job.user, partition)
         if found is None and "associations" in self._enforce and job.user != _ADMINISTRATOR:
             raise InputError(f"user {shown(job.user)} has no association with account {shown(account)}: add one")
-        chain: list[SlurmAssociation] = [] if found is None else [found]
-        above: str | None = account
-        while above is not None and above in self._accounts:
-            chain.append(self._accounts[above])
-            above = self._accounts[above].parent or (None if above == "root" else "root")
+        chain = [] if found is None else [found]
+        chain += [each for _, each in self._tree.above(account)]
         return JobAssociation(job.user, account, tuple(chain), self._quality(job, chain))
 
     def _quality(self, job: SlurmJob, chain: list[SlurmAssociation]) -> SlurmQos | None:

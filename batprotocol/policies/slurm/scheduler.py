@@ -23,7 +23,7 @@ from batprotocol.model import (
 )
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.driver import Replies, UnknownKeys
-from batprotocol.policies.jobs import Allocating, RunHistory
+from batprotocol.policies.jobs import Allocating, RunHistory, natural_key
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import ConfiguredCluster, bits_of, cluster_of, members
 from batprotocol.policies.slurm.commands import job_of, obey, read_command
@@ -329,7 +329,7 @@ class SlurmScheduler(Allocating, Scheduler):
     def _submit(self) -> None:
         arrivals = self._arrivals
         if len(arrivals) > 1:
-            arrivals.sort(key=lambda event: (event.submission_time, _natural(event.job_id)))
+            arrivals.sort(key=lambda event: (event.submission_time, natural_key(event.job_id)))
         for event in arrivals:
             self._number += 1
             if event.job.extra_data:
@@ -392,8 +392,3 @@ def _hosts_of(names: list[str], hosts: tuple[Host, ...]) -> tuple[list[int], fro
             len(used),
         )
     return found, frozenset(used)
-
-
-def _natural(text: str) -> tuple[int, str]:
-    """A key by which 9 comes before 10."""
-    return len(text), text

@@ -1,9 +1,9 @@
 """Logs of resource managers: what jobs asked for, and when and where they ran, read from the files of a site.
 
 The data take this way: `sources` has the lines of a file, the long arrays of its JSON, and the rows of tables, piece by
-piece. A format (listed in `formats`, a module of `managers`, or a file for `columns`) makes `LoggedJob` values of them
-(`jobs`), and counts the rows that it skips. Everything else works on these values and does not know where they come
-from.
+piece. A format, which `formats` lists, is a module of `managers`, or a TOML file that names the columns of a published
+log, read by `columns`. It makes `LoggedJob` values (`jobs`) of the rows, and counts the rows that it skips. Everything
+else works on these values and does not know where they come from.
 
 - `formats` finds the format of a file, and reads its jobs as often as they are needed. `imports` limits logs to a
   period, replaces names, and makes a workload and a platform.

@@ -127,7 +127,7 @@ _ELAPSED: Final = re.compile(
 _ID: Final = re.compile(r"([0-9]{1,10})(?:([_+])([0-9]{1,9}))?", re.ASCII)
 _TASKS: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?", re.ASCII)
 _KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_/:]*", re.ASCII)
-_KIND: Final = re.compile(r"[A-Za-z_][\w.-]{0,100}(?::(?![0-9.]+$)[\w.-]{1,100})?", re.ASCII)
+_KIND: Final = re.compile(r"[A-Za-z_][\w.-]{0,100}(?::(?![0-9.]+$)\w[\w.-]{0,99})?", re.ASCII)
 _COUNT: Final = re.compile(r"([0-9]{1,30})([KMGTP]?|[KMGTP]i?B)", re.ASCII | re.IGNORECASE)
 _WORD: Final = re.compile(r"[^\s;#=,\[\]]{1,255}")
 _POWERS: Final = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50}

@@ -1,7 +1,7 @@
 """The conversation of one simulation with a decision component, kept message by message.
 
 A `Target` is a decision component that can start again for each simulation; a `Talk` is its conversation in one of
-them. `programs` has the ones that move bytes.
+them. `_programs` has the ones that move bytes.
 """
 
 from __future__ import annotations

@@ -48,10 +48,10 @@ _TEXT: Final = 10_000
 _MEMORY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGT]?)B?", re.IGNORECASE | re.ASCII)
 _UNITS: Final = {"K": 2**10, "": 2**20, "M": 2**20, "G": 2**30, "T": 2**40}
 
-# A type may begin with a digit, as those of parts of GPUs do: gpu:1g.5gb:2
-_GRES = re.compile(r"([A-Za-z_][\w.-]*)(?::((?![0-9.]+(?::|$))[\w.-]+))?(?::([0-9]{1,16}))?", re.ASCII)
+# A type may begin with a digit, as in gpu:1g.5gb, but is no number.
+_GRES = re.compile(r"([A-Za-z_][\w.-]*)(?::(?![0-9.]+(?::|$))(\w[\w.-]*))?(?::([0-9]{1,16}))?", re.ASCII)
 _LICENSE = re.compile(r"[A-Za-z_][\w.@-]*", re.ASCII)
-_NAME = re.compile(r"([A-Za-z_][\w.-]*)(?::((?![0-9.]+$)[\w.-]+))?", re.ASCII)
+_NAME = re.compile(r"([A-Za-z_][\w.-]*)(?::(?![0-9.]+$)(\w[\w.-]*))?", re.ASCII)
 
 _NOW = re.compile(r"now(?:\+([0-9]{1,12})(seconds?|minutes?|hours?|days?|weeks?)?)?", re.ASCII)
 _SECONDS: Final = {"": 1.0, "second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}

@@ -182,6 +182,30 @@ def test_the_age_grows_at_calculations_only() -> None:
     assert (priorities.priorities(1), priorities.priorities(2)) == ({"p": 600}, {"p": 1})
 
 
+@pytest.mark.parametrize(("shares", "is_tree"), [(None, True), (None, False), (1, True), (1, False)])
+def test_an_account_passes_on_what_is_its_own_with_or_without_shares(shares: int | None, is_tree: bool) -> None:
+    lines = (
+        SlurmAssociation(account="root"),
+        SlurmAssociation(account="a", parent="root", priority=10, default_qos="low"),
+        SlurmAssociation(account="b", parent="a", shares=shares, priority=40, default_qos="high"),
+        SlurmAssociation(account="c", parent="b", shares=shares),
+        SlurmAssociation(account="c", user="u"),
+        SlurmAssociation(account="a", user="v"),
+    )
+    accounting = Accounting(associations=lines, qos=ACCOUNTS.qos, default_accounts={"u": "c", "v": "a"})
+    flags = "" if is_tree else "PriorityFlags=NO_FAIR_TREE"
+    configuration = configuration_of("\n".join([SITE, "PriorityWeightAssoc=1000", "PriorityWeightQOS=1000", flags]))
+    priorities = MultifactorPriorities(configuration, accounting)
+    for number, (user, assoc, qos) in enumerate((("u", 1000.0, 1000.0), ("v", 250.0, 100.0))):
+        priorities.submitted(job(number, user=user), 0.0)
+        parts = priorities.parts(number)["p"]
+        assert (parts.assoc, parts.qos) == (assoc, qos)
+        share = priorities.shares.of(user)
+        assert share is not None
+        above = [each.name for each in share.path()]
+        assert above == (["v", "a", "root"] if user == "v" else ["u", *("cb" if shares else ""), "a", "root"])
+
+
 def test_jobs_age_always_if_they_shall() -> None:
     priorities = priorities_of("PriorityWeightAge=600", "PriorityFlags=ACCRUE_ALWAYS")
     priorities.submitted(job(submitted=0.0), 0.0)

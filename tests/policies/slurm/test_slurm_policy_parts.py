@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from batprotocol.model import Host, HostProperty
+from batprotocol.model import DelayProfile, Host, HostProperty
 from batprotocol.policies import PolicyNameError, by_name
 from batprotocol.policies.names import scheduler_named
-from batprotocol.policies.slurm import Phases, slurm_files, with_slurm_files
+from batprotocol.policies.slurm import Phases, SlurmScheduler, slurm_files, with_slurm_files
 from batprotocol.policies.slurm.clock import LoopClock
 from batprotocol.policies.slurm.cluster import best_fit, bits_of, cluster_of, lowest, members, runs
 from batprotocol.policies.slurm.commands import read_command
@@ -26,6 +26,7 @@ from batprotocol.policies.slurm.reservations import NodeReservation, NodeReserva
 from batprotocol.policies.slurm.scheduler import with_added_hosts
 from batprotocol.policies.slurm.selection import Linear
 from batprotocol.policies.slurm.state import selection_of
+from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.configuration import SchedulerParameters, configuration_of, switches_of
 from batprotocol.testing import conformance
 
@@ -316,6 +317,16 @@ def test_commands_take_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("ids", [["a2", "a10", "b1"], ["5_10", "5_11", "40"], ["9", "10", "x"]])
+def test_jobs_of_one_time_come_in_the_order_of_other_policies(ids: list[str]) -> None:
+    jobs = [StaticJob(each, 0.0, 1, DelayProfile(10.0), walltime=60.0) for each in reversed(ids)]
+    configuration = configuration_of("PriorityType=priority/basic\nNodeName=n0\nPartitionName=p Nodes=n0 Default=YES")
+    for scheduler in (SlurmScheduler(configuration), scheduler_named("fcfs")()):
+        result = simulate(described_platform("n0"), Workload(jobs), scheduler)
+        started = sorted(result.jobs, key=lambda job: job.starting_time or 0.0)
+        assert [job.job_id.rpartition("!")[2] for job in started] == ids
+
+
 def test_it_breaks_no_rule(tmp_path: Path) -> None:
     (tmp_path / "slurm.conf").write_text(CONF)
     report = conformance.check(scheduler_named("slurm:slurm.conf", str(tmp_path)), examples=10)

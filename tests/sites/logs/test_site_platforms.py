@@ -104,6 +104,21 @@ def test_resources_that_are_counted_in_bytes_stay_whole(tmp_path: Path) -> None:
     assert [str(each) for each in parse_gres(dict(host.properties)["gres"])] == lines[0].rpartition("=")[2].split(",")
 
 
+@pytest.mark.parametrize("kind", ["gpu:1g.5gb", "gpu:a100_3g.20gb", "gpu:3080"])
+def test_a_type_that_begins_with_a_digit(tmp_path: Path, kind: str) -> None:
+    """A part of a GPU has such a type. A number alone is a count."""
+    path = tmp_path / "slurm.conf"
+    path.write_text(f"GresTypes=gpu\nNodeName=n0 Gres={kind}:2\n")
+    if kind == "gpu:3080":
+        with pytest.raises(InputError, match="NAME:TYPE:COUNT"):
+            read_hosts(path)
+        return
+    [line] = platform_lines(read_hosts(path))
+    [host] = described_platform(line).hosts
+    assert [(str(each), each.type) for each in parse_gres(dict(host.properties)["gres"])] == [(f"{kind}:2", kind[4:])]
+    assert parse_gres({kind: 2}) == parse_gres(f"{kind}:2")
+
+
 def test_a_real_cluster() -> None:
     path = SHARED / "slurm" / "sacct" / "scontrol_show_nodes.txt"
     if path.exists():

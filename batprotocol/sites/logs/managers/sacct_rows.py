@@ -385,6 +385,7 @@ _NO_SUBMISSION: Final = SubmitOptions()
 _NO_SPAN: Final = NOTHING - {"0"}
 _NOT_YET: Final = frozenset({"Unknown", "None", "0"})  # the ends of jobs that wait or run
 
+# The columns of sacct that are used, by names in lower case: `sacct_columns` brings the names of a log to lower case.
 _USED: Final[tuple[tuple[str, ...], ...]] = (
     ("jobid", "jobidraw"),
     ("state",),
@@ -610,9 +611,9 @@ class SacctRows:
         signal: int | None,
     ) -> Attempt:
         at = self._clock.at
-        submit, eligibility, start, end = texts
-        submitted, started, ended = at(submit), at(start), at(end)
-        eligible = submitted if eligibility == submit else at(eligibility)
+        submit_text, eligible_text, start_text, end_text = texts
+        submitted, started, ended = at(submit_text), at(start_text), at(end_text)
+        eligible = submitted if eligible_text == submit_text else at(eligible_text)
         suspended = 0.0 if suspended_text in _NO_SPAN else seconds_of(suspended_text)
         if elapsed_text.isdecimal() and len(elapsed_text) <= _SHORT:
             elapsed: float | None = int(elapsed_text)
@@ -627,7 +628,7 @@ class SacctRows:
             self._latest = submitted if submitted >= self._latest else None
         if ended is not None and ended > self._last_end:
             self._last_end = ended
-        if state is AttemptState.UNKNOWN and end in _NOT_YET:
+        if state is AttemptState.UNKNOWN and end_text in _NOT_YET:
             state = AttemptState.PENDING if started is None else AttemptState.RUNNING
         if state in WENT_ON:
             ended = None
