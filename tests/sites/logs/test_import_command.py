@@ -170,8 +170,10 @@ def test_the_help_lists_all_formats() -> None:
 
 
 PAUSED = """
-import os, sys, time
+import os, signal, sys, time
 from batprotocol.cli.main import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what is in the background without it
 
 def pause(*arguments):
     print("all but in place", flush=True)
