@@ -70,7 +70,7 @@ SURPRISES: Final = (
         "JSON has doubles of 12 decimals without exponents: 1e-13 becomes 0.0",
         "numbers survive JSON, only more slowly",
         "both formats keep each double; where digits may be gone, a warning says so",
-        ("findings/flatc-json-of-small-numbers.sh", "tests/wire/test_json.py::test_every_double_survives"),
+        ("tests/wire/test_json.py::test_every_double_survives",),
     ),
     Surprise(
         "wire",
@@ -264,7 +264,7 @@ SURPRISES: Final = (
         "without slurmdbd, waiting adds nothing to a priority",
         "age needs a clock only",
         "the policy `slurm` leaves ages at 0, too",
-        ("findings/slurm-age-without-accounting.sh", "docs/reference/slurm-conf.md#priorities"),
+        ("docs/reference/slurm-conf.md#priorities",),
     ),
     Surprise(
         "slurm",
@@ -296,7 +296,7 @@ SURPRISES: Final = (
         "a requeued job is not eligible for 121 s, on an idle cluster as well",
         "it waits for nodes",
         "the policy `slurm` keeps the 121 s",
-        ("findings/slurm-requeued-waits.sh", "docs/explanation/slurm-measured.md#victims-of-preemption"),
+        ("docs/explanation/slurm-measured.md#victims-of-preemption",),
     ),
     Surprise(
         "slurm",
@@ -426,7 +426,7 @@ SURPRISES: Final = (
         "`flatc --json` prints 1e-300 as 0.0 and infinity as `inf`",
         "what flatc prints, flatc reads back",
         "JSON has the shortest digits; `dump` warns of digits that may be gone",
-        ("findings/flatc-json-of-small-numbers.sh", "docs/howto/read-other-schemas.md#where-flatc-surprises"),
+        ("docs/howto/read-other-schemas.md#where-flatc-surprises",),
     ),
     Surprise(
         "flatbuffers",
@@ -552,7 +552,7 @@ SURPRISES: Final = (
         "elapsed times of Slurm are times of the day, and text once a job runs for a day",
         "they are text or intervals",
         "tables have seconds",
-        ("findings/duckdb-elapsed-times.sh", "docs/reference/logs-import.md#tables"),
+        ("docs/reference/logs-import.md#tables",),
     ),
     Surprise(
         "readers",
@@ -561,14 +561,6 @@ SURPRISES: Final = (
         "text in a CSV is text",
         "`--spreadsheet` writes an apostrophe before it",
         ("docs/howto/keep-captures.md#spreadsheets",),
-    ),
-    Surprise(
-        "readers",
-        "SQLite 3.40.1",
-        "of two writers that read first, one fails at once, whatever its timeout",
-        "a timeout is waited for",
-        "writers begin with BEGIN IMMEDIATE",
-        ("findings/sqlite-two-writers.sh",),
     ),
     Surprise(
         "readers",
