@@ -166,7 +166,7 @@ def test_a_scheduler_of_old_in_text_of_its_own(tmp_path: Path) -> None:
             said: list[t.Event] = [t.JobRejection(message.now, job_id) for job_id in submitted if job_id not in queue]
             if queue and not busy:
                 busy = True
-                said.append(t.JobAllocation(message.now, [t.Allocation(queue.pop(0), "0")]))
+                said.append(t.JobAllocation(message.now, [t.JobMachines(queue.pop(0), "0")]))
             line.send(encode(t.Message(3, message.now, said or [t.Nop(message.now)]), "text"))
             if any(isinstance(event, t.SimulationEnds) for event in message.events):
                 line.close()
