@@ -272,7 +272,10 @@ class Asked(NamedTuple):
 
 def jobs_of(draw: random.Random, count: int, scripts: Mapping[str, str]) -> Iterator[Asked]:
     """Jobs of all kinds, with the scripts that they run."""
-    seconds = lambda: str(draw.randrange(1, 7))  # noqa: E731
+
+    def seconds() -> str:
+        return str(draw.randrange(1, 7))
+
     kinds: list[Callable[[], tuple[tuple[str, ...], str | None]]] = [
         *[lambda: ((scripts["sleep"], seconds()), None)] * 6,
         *[lambda: ((scripts["exit"], draw.choice(["1", "3", "137"])), None)] * 2,

@@ -222,10 +222,8 @@ _NAMES: Final = {
 _FIRST_WORD: Final = frozenset({"failed", "exit_status"})
 _SEPARATOR: Final = "=" * 20
 _NO_TIME: Final = frozenset({"-/-", "", "NONE"})
-_MONTHS: Final = {
-    name: number
-    for number, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)  # noqa: SIM905
-}
+_NAMES_OF_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTHS: Final = {name: number for number, name in enumerate(_NAMES_OF_MONTHS, 1)}
 _CTIME: Final = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}([0-9]{1,2}) ([0-9:]{8}) ([0-9]{4})", re.ASCII)
 _BEFORE: Final = frozenset({"1969", "1970"})
 """The years of the time 0 in all zones: qacct prints it for a time that a record does not have."""
