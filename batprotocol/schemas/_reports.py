@@ -1,4 +1,4 @@
-"""Reports of the differences between two schemas for other programs: JSON, commands of GitHub's workflows, and SARIF."""
+"""Reports of the differences between two schemas for other programs: JSON, workflow commands of GitHub, and SARIF."""
 
 from __future__ import annotations
 
