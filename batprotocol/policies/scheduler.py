@@ -392,4 +392,4 @@ class Policy(Allocating, Scheduler):
 _DECISIVE: Final = frozenset(
     name for kind in Policy.__mro__[:-1] for name, value in vars(kind).items() if callable(value) or name == "_parts"
 ) - {"__init__", "__init_subclass__", "hello", "on_init"}
-"""What decides: a class that overrides any of these methods gets messages."""
+"""The names of the methods that decide: a class that overrides one of them gets messages."""

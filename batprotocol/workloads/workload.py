@@ -244,7 +244,7 @@ class Workload:
 
     @property
     def uses(self) -> Iterable[tuple[str, int]]:
-        """The profiles that jobs use, by their names inside the workload, each with the hosts that such jobs request."""
+        """The profiles that jobs use, by their names inside the workload, with the hosts that such jobs request."""
         return self._columns.uses
 
     @property

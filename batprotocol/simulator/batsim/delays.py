@@ -177,6 +177,7 @@ class DelayJob(SimulationActor):
         )
 
 
+@mypyc_attr(serializable=True)
 class _Items:
     """The jobs of a workload with their submission times. Each is made when it is needed."""
 
@@ -196,7 +197,7 @@ class _Items:
 # Planners
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class HostPlanner(ABC):
     """A decision component that counts hosts, without messages: which jobs start, and where."""
 
