@@ -22,6 +22,7 @@ from batprotocol.model import DelayProfile, FinalJobState, SimulationBeginsEvent
 from batprotocol.model.free_hosts import FrozenHosts
 from batprotocol.results import JobRow, Observer
 from batprotocol.results.arithmetic import Pair, difference
+from batprotocol.simulator.batsim import server as beginning
 from batprotocol.simulator.batsim.calls import PeriodicActor
 from batprotocol.simulator.batsim.messages import (
     AllJobsSubmitted,
@@ -30,7 +31,6 @@ from batprotocol.simulator.batsim.messages import (
     ReplyDelivered,
     SubmitterStarted,
 )
-from batprotocol.simulator.batsim.server import beginning
 from batprotocol.simulator.batsim.simulation_state import Setup, Simulation
 from batprotocol.simulator.batsim.submitters import Submitter
 from batprotocol.simulator.machine.machine import SimulatedMachine
