@@ -22,7 +22,7 @@ from batprotocol.model import DelayProfile, FinalJobState, SimulationBeginsEvent
 from batprotocol.model.free_hosts import FrozenHosts
 from batprotocol.results import JobRow, Observer
 from batprotocol.results.arithmetic import Pair, difference
-from batprotocol.simulator.batsim import server as beginning
+from batprotocol.simulator.batsim import server as batsim_server
 from batprotocol.simulator.batsim.calls import PeriodicActor
 from batprotocol.simulator.batsim.messages import (
     AllJobsSubmitted,
@@ -177,7 +177,7 @@ class DelayJob(SimulationActor):
         )
 
 
-@mypyc_attr(serializable=True)
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Items:
     """The jobs of a workload with their submission times. Each is made when it is needed."""
 
@@ -327,7 +327,7 @@ class _Server(SimulationActor):
             self._has_news = True
         elif isinstance(message, SubmitterStarted):
             server.submitters_starting -= 1
-            self._planner = self._make(beginning(simulator))
+            self._planner = self._make(batsim_server.beginning(simulator))
             self._has_news = True
         return False
 
