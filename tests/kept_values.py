@@ -19,7 +19,7 @@ from batprotocol.simulator import Platform, StaticJob, Workload, simulate
 from batprotocol.studies import read_rows
 
 _THEN = __name__ == "__main__"
-recordings = import_module("batprotocol.recordings" if _THEN else "batprotocol.recordings")
+recordings = import_module(f"batprotocol.{'capture' if _THEN else 'recordings'}")
 task = getattr(import_module("batprotocol.campaigns.model"), "Task" if _THEN else "GridTask")
 
 
