@@ -1,7 +1,7 @@
 """Public names that have changed: the old ones work for one version more, with a `DeprecationWarning`.
 
 A name of a module is an old one by `__getattr__ = old_names(...)`, an attribute or method of a class by `OldName`, an
-argument of a function by `old_arguments`. It must not know which names there are.
+argument of a function by `old_arguments`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,12 @@ def old_names(module: str, names: Mapping[str, str], late: Mapping[str, str] = {
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         _warn(f"{module}.{name}", f"{module}.{names[name]}")
         inner, _, new = f"{module}.{names[name]}".rpartition(".")
-        return getattr(importlib.import_module(inner), new)
+        try:
+            return getattr(importlib.import_module(inner), new)
+        except ModuleNotFoundError as error:
+            if error.name != inner:
+                raise
+            raise AttributeError(f"module {module!r} has no attribute {name!r} without {inner}") from None
 
     return find
 
