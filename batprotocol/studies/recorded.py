@@ -18,11 +18,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from batprotocol._util.deprecation import old_names
-from batprotocol.errors import InputError, shown
+from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import format_hosts, frozen_hosts
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
+from batprotocol.sites.slurm.parameters import ParameterStanding
 from batprotocol.sites.slurm.texts import span
 from batprotocol.studies.comparing.schedules import Schedule
 from batprotocol.studies.slurm_recordings import (
@@ -45,6 +46,7 @@ from batprotocol.workloads.requests.usage import rerun_id
 from batprotocol.workloads.workload import WorkloadProfile
 
 __all__ = [
+    "SBATCH",
     "Replay",
     "ReplayAgreement",
     "SlurmRun",
@@ -163,38 +165,82 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-_LONG = {
-    "-N": "nodes",
-    "-t": "time",
-    "-p": "partition",
-    "-d": "dependency",
-    "-n": "ntasks",
-    "-c": "cpus-per-task",
-    "-J": "job-name",
-    "-C": "constraint",
-    "-w": "nodelist",
-    "-x": "exclude",
-    "-H": "hold",
-    "-A": "account",
-    "-L": "licenses",
+_SHORT: Final = {
+    "A": "account",
+    "a": "array",
+    "b": "begin",
+    "D": "chdir",
+    "M": "clusters",
+    "C": "constraint",
+    "S": "core-spec",
+    "c": "cpus-per-task",
+    "d": "dependency",
+    "m": "distribution",
+    "e": "error",
+    "x": "exclude",
+    "G": "gpus",
+    "B": "extra-node-info",
+    "h": "help",
+    "H": "hold",
+    "i": "input",
+    "J": "job-name",
+    "L": "licenses",
+    "N": "nodes",
+    "k": "no-kill",
+    "F": "nodefile",
+    "w": "nodelist",
+    "n": "ntasks",
+    "o": "output",
+    "O": "overcommit",
+    "s": "oversubscribe",
+    "p": "partition",
+    "q": "qos",
+    "Q": "quiet",
+    "t": "time",
+    "v": "verbose",
+    "V": "version",
+    "W": "wait",
 }
-
-
+"""The options of sbatch that have a letter."""
 _FLAGS: Final = frozenset(
     {
-        *("exclusive", "no-requeue", "requeue", "hold", "contiguous", "overcommit", "oversubscribe", "spread-job"),
-        "use-min-nodes",
+        *("contiguous", "exclusive", "get-user-env", "help", "hold", "ignore-pbs", "nice", "no-kill", "no-requeue"),
+        *("overcommit", "oversubscribe", "parsable", "propagate", "quiet", "reboot", "requeue", "spread-job"),
+        *("test-only", "usage", "use-min-nodes", "verbose", "version", "wait"),
     }
 )
 """The options of sbatch that need no value."""
 
-_IGNORED: Final = frozenset(
-    {
-        *("cpus-per-gpu", "deadline", "hint", "mem-per-gpu", "overcommit", "oversubscribe", "signal", "spread-job"),
-        "threads-per-core",
-    }
-)
-"""The options of sbatch that are read and named, and not followed."""
+
+def _standings() -> dict[str, ParameterStanding]:
+    """The options of sbatch in the manual of Slurm 22.05, with the fate of each in a replay."""
+    followed = (
+        "account array begin constraint contiguous cpus-per-task dependency exclude exclusive gpus gpus-per-node"
+        " gpus-per-task gres hold job-name licenses mem mem-per-cpu nice no-requeue nodelist nodes ntasks"
+        " ntasks-per-node partition qos requeue reservation switches time time-min use-min-nodes"
+    )
+    idle = (
+        "acctg-freq chdir comment container error export export-file get-user-env gpu-bind gpu-freq help ignore-pbs"
+        " input mail-type mail-user mem-bind open-mode output parsable profile propagate quiet usage verbose version"
+        " wait wait-all-nodes wckey wrap"
+    )
+    missed = (
+        "batch bb bbf cluster-constraint clusters core-spec cores-per-socket cpu-freq cpus-per-gpu deadline delay-boot"
+        " distribution extra-node-info gid gpus-per-socket gres-flags hint kill-on-invalid-dep mcs-label mem-per-gpu"
+        " mincpus network no-kill nodefile ntasks-per-core ntasks-per-gpu ntasks-per-socket overcommit oversubscribe"
+        " power prefer priority reboot signal sockets-per-node spread-job test-only thread-spec threads-per-core tmp"
+        " uid"
+    )
+    kinds = (
+        (followed, ParameterStanding.FOLLOWED),
+        (idle, ParameterStanding.IDLE),
+        (missed, ParameterStanding.MISSED),
+    )
+    return {name: kind for names, kind in kinds for name in names.split()}
+
+
+SBATCH: Final[Mapping[str, ParameterStanding]] = _standings()
+"""The options of sbatch, and the fate of each in a replay. Others are refused."""
 
 
 def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -209,9 +255,11 @@ def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
         if word == ":":
             raise InputError("heterogeneous jobs (':' among the options of sbatch) are not followed")
         name, equals, value = word[2:].partition("=") if word.startswith("--") else ("", "", word[2:])
-        name = name or _LONG.get(word[:2], "")
+        name = name or (_SHORT.get(word[1:2], "") if word.startswith("-") else "")
         if not name:
             raise InputError(f"expected an option of sbatch, got {shown(word)}")
+        if name not in SBATCH:
+            raise InputError(f"the option --{name} of sbatch is not known{hint(name, SBATCH)}")
         if not (value or equals or name in _FLAGS):
             if not words:
                 raise InputError(f"expected a value behind the option {shown(word)} of sbatch")
@@ -228,8 +276,8 @@ def unfollowed_of(run: Mapping[str, Any]) -> tuple[str, ...]:
     found: Counter[str] = Counter()
     for each in run["submissions"]:
         if each["id"] >= 0:
-            found.update(dict.fromkeys((name for name, _ in _options(each["args"]) if name in _IGNORED), 1))
             options = dict(_options(each["args"]))
+            found.update(name for name in options if SBATCH[name] is ParameterStanding.MISSED)
             if options.get("exclusive"):
                 found[f"exclusive={options['exclusive']}"] += 1
     return tuple(f"--{name} ({number} job{'s' * (number > 1)})" for name, number in sorted(found.items()))
@@ -252,7 +300,7 @@ def _asked(args: list[str]) -> dict[str, Any]:
         elif name == "job-name":
             data["name"] = value
         elif name == "nice":
-            data["nice"] = int(value)
+            data["nice"] = int(value or 100)
         elif name == "begin":
             data["begin"] = value
         elif name in ("requeue", "no-requeue"):
@@ -271,24 +319,32 @@ def _asked(args: list[str]) -> dict[str, Any]:
             key = {"ntasks": "tasks", "ntasks-per-node": "tasks_per_node"}.get(name, name.replace("-", "_"))
             slurm[key] = int(value)
         elif name in ("mem", "mem-per-cpu"):
-            mebibytes = int(value[:-1]) * 1024 if value.endswith("G") else int(value.rstrip("M"))
+            mebibytes = _mebibytes(value)
             if name == "mem":
                 data["memory"] = f"{mebibytes}M"
             else:
                 slurm["memory_per_cpu"] = mebibytes
-        elif name in ("gres", "licenses"):
+        elif name == "licenses":
             data[name] = value
-        elif name == "gpus-per-node":
-            data["gres"] = f"gpu:{value}"
+        elif name in ("gres", "gpus-per-node"):
+            own = value if name == "gres" else f"gpu:{value}"
+            data["gres"] = f"{data['gres']},{own}" if "gres" in data else own
         elif name == "switches":
             slurm["switches"] = value
         elif name == "array":
             ranges, _, most = value.partition("%")
             data["array"] = _tasks(ranges), int(most or 0)
-        elif name not in _IGNORED:
-            raise InputError(f"the option --{name} of sbatch is not known")
     data["slurm"] = slurm
     return data
+
+
+_UNITS: Final = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2}
+
+
+def _mebibytes(text: str) -> int:
+    """An amount of memory of sbatch in MiB: `512`, `512M` or `2G`."""
+    unit = _UNITS.get(text[-1:].upper())
+    return int(text) if unit is None else math.ceil(int(text[:-1]) * unit)
 
 
 def _tasks(ranges: str) -> list[int]:
@@ -325,7 +381,8 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
         words = each["cmd"]
         out = each["out"].lower()
         is_window = words[:2] == ["scontrol", "create"] and not any("LICENSE_ONLY" in word for word in words)
-        has_failed = "error" in out or "denied" in out or "invalid" in out
+        is_late = len(words) < 5 and any(text in out for text in _LATE)  # the job was in another state then
+        has_failed = "error" in out or "denied" in out or "invalid" in out or is_late
         if words[:2] == ["scontrol", "update"] and words[2].lower().startswith("node"):
             if has_failed:  # it has the first loop run all the same
                 yield each["t_returned"] - _REPLY, json.dumps({"slurm": f"scontrol update {words[2]} Reason=test"})
@@ -334,6 +391,10 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             continue
         if words[0] in ("scancel", "scontrol"):
             yield each["t_returned"] - _REPLY, json.dumps({"slurm": " ".join(words)})
+
+
+_LATE: Final = ("job has already finished", "job is no longer pending", "job is pending execution")
+"""Answers that say that a command has not changed its job."""
 
 
 def _answer(run: Mapping[str, Any], node: str, time: float) -> float:

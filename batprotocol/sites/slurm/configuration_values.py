@@ -781,6 +781,15 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 }
 
 
+VALUES: Final[Mapping[str, frozenset[Any]]] = {
+    "topology": frozenset(("3d_torus", "hypercube", "block")),
+    "preemption.mode": frozenset(("suspend",)),
+    "partition.preempt_mode": frozenset(("suspend", "gang")),
+    "partition.over_subscribe": frozenset(("yes",)),
+}
+"""Fields that are followed, and their values that are not."""
+
+
 def missed_by(name: str, fields: Mapping[str, Any]) -> Iterator[str]:
     """The names of that which is not followed of a parameter: its own, or with the field where it sets several.
 
@@ -789,8 +798,9 @@ def missed_by(name: str, fields: Mapping[str, Any]) -> Iterator[str]:
         fields: the fields that it sets, with their parts.
 
     >>> list(missed_by("PreemptMode", {"preemption.mode": "suspend", "preemption.gang": True}))
-    ['PreemptMode/gang']
+    ['PreemptMode=SUSPEND', 'PreemptMode/gang']
     """
+    yield from (f"{name}={value.upper()}" for field, value in fields.items() if value in VALUES.get(field, ()))
     found = [field for field, value in fields.items() if field in MISSED and value != _DEFAULTS.get(field)]
     if len(found) == len(fields):
         yield from [name] if found else ()

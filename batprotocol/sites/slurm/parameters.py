@@ -545,6 +545,8 @@ def oddity(name: str, text: str) -> str:
         jobs = over_subscribe(text)
         if mark and (jobs["over_subscribe"] != kind.lower() or str(jobs["over_subscribe_jobs"]) != count):
             return f"has the value {shown(text)}, which Slurm reads as {jobs['over_subscribe'].upper()}"
+    if name == "PreemptMode" and preempt_mode(text).get("within"):
+        return "has WITHIN, which is not followed"
     if name == "OverTimeLimit" and text.upper() not in ("INFINITE", "UNLIMITED"):
         number = leading_number(text)
         if str(number) != text or not 0 <= number < _MOST_OF_16:
