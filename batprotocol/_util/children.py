@@ -1,7 +1,6 @@
 """Runs commands whose time and output are bounded. Commands are lists of words: no shell reads them here.
 
-Files keep the output, not pipes: a process that the command leaves in the background would keep pipes open. The module
-must not know what the commands do.
+Files keep the output, not pipes: a process that the command leaves in the background would keep pipes open.
 """
 
 from __future__ import annotations

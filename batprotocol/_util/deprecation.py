@@ -1,7 +1,7 @@
 """Public names that have changed: the old ones work for one version more, with a `DeprecationWarning`.
 
 A name of a module is an old one by `__getattr__ = old_names(...)`, an attribute or method of a class by `OldName`, an
-argument of a function by `old_arguments`. It must not know which names there are.
+argument of a function by `old_arguments`.
 """
 
 from __future__ import annotations

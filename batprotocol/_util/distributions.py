@@ -1,7 +1,4 @@
-"""Distributions of numbers: means and percentiles.
-
-This module must not know what is measured.
-"""
+"""Distributions of numbers: means and percentiles."""
 
 from __future__ import annotations
 

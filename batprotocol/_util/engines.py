@@ -6,7 +6,7 @@ can be pickled.
 
 A `Child` is a process that calls one function again and again, and that may be killed at any time. `Processes` has
 several of them, and `DaskEngine` one on each thread of Dask's workers. Both are an `Engine`, which returns how each
-call ended. An engine must not know what it calls, nor why.
+call ended.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
 
 
-# The bytes of files that are compressed by gzip or xz, or not. It must not know what is in the files.
+# The bytes of files that are compressed by gzip or xz, or not.
 
 
 DAMAGES: Final = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)

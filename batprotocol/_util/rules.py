@@ -1,6 +1,6 @@
 """Rules, violations and catalogues, with which the checks of every protocol report their findings.
 
-Each protocol has its own catalogue, and a class of violations that refers to it. This module must not know a protocol.
+Each protocol has its own catalogue, and a class of violations that refers to it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """SIGINT and SIGTERM while a program waits: they take effect at once, but never inside code that must not be
 interrupted.
-
-This module must not know which program runs.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ def _second(moment: float, zone: tzinfo) -> float:
         return moment
 
 
-# Durations as people write them: `1d8h`, `30min`, `1y`. This module must not know what lasts so long.
+# Durations as people write them: `1d8h`, `30min`, `1y`.
 
 
 _LONGEST: Final = 100  # characters of a duration

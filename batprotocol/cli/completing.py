@@ -1,7 +1,4 @@
-"""Completion for shells: the candidates for several commands, and the words as bash splits them.
-
-It must not know which commands there are.
-"""
+"""Completion for shells: the candidates for several commands, and the words as bash splits them."""
 
 from __future__ import annotations
 

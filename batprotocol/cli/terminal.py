@@ -387,7 +387,7 @@ def print_grid(output: Output, grid: Grid) -> None:
         output.line(("detail", grid.caption))
 
 
-# Advice as lines, for the commands that print some. It must not know whose conversation it is about.
+# Advice as lines, for the commands that print some.
 
 
 _MOST: Final = 10

@@ -1,8 +1,7 @@
 """Advice about a conversation that keeps the rules: free hosts, jobs without a decision, hosts that are lost.
 
 `advise` reads a conversation that took place, and `Adviser` follows one. Advice is not a violation: a scheduler may
-have a reason for its decisions. This module must not know where messages are kept, nor who decides, and it never raises
-because of a message.
+have a reason for its decisions. No message makes it raise an error.
 
 The time is linear in the size of the messages, except for logarithms, however many jobs wait.
 """

@@ -3,7 +3,6 @@
 In the tables, each state has the events that can come in it, with the state that each event leads to. The modules of
 the topics decide which rule another event breaks. The table `events` defines which events come in which phase.
 `docs/explanation/conversation.md` shows drawings of all automata.
-This module must not know rules, or the values of events except their types.
 """
 
 from __future__ import annotations

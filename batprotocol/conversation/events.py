@@ -1,7 +1,7 @@
 """The table of all events: when each can come, and which functions check it.
 
 This is the only place where the conversation lists the events. The modules of the topics (`jobs`, `periodic`...) check
-their contents; the rows refer to the functions. This module must not know turns or times.
+their contents; the rows refer to the functions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Host sets as Batsim reads them, once for each text.
 
 `model.parse_hosts` reads a text as the user meant it. This module reads it as Batsim's own parser does, which can give
-another set. A host set is also an int whose bit n is host n, which makes operations cheap. This module must not know
-which hosts exist.
+another set. A host set is also an int whose bit n is host n, which makes operations cheap.
 """
 
 from __future__ import annotations

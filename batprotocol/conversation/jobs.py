@@ -1,7 +1,7 @@
 """Jobs: submission, execution, rejection, kill and completion. The events of both sides, and their effects.
 
 Functions named `read_...` report what Batsim refuses when it reads an event, in any state. The others check the event
-against the state, and change the state if nothing is wrong. This module must not know how messages consist of events.
+against the state, and change the state if nothing is wrong.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The jobs of a conversation: full records of the active jobs, and compact records of all others.
 
-A simulation can have millions of jobs. For a job that has ended, rules only need its name, and how it ended. This
-module must not know when a job has ended, or any rule.
+A simulation can have millions of jobs. For a job that has ended, rules only need its name, and how it ended.
 """
 
 from __future__ import annotations

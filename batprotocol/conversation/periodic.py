@@ -1,7 +1,7 @@
 """Calls and probes, which fire later, once or periodically.
 
 Functions named `read_...` report what Batsim refuses when it reads an event, in any state. The others check the event
-against the state, and change the state if nothing is wrong. This module must not know jobs.
+against the state, and change the state if nothing is wrong.
 """
 
 from __future__ import annotations

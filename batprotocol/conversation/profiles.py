@@ -1,7 +1,6 @@
 """Composed profiles: their atomic profiles, the order of these, and the profiles that are forgotten with them.
 
-This module must not know events or rules, or change the state. It does not recurse: peers can nest profiles to any
-depth, even in themselves.
+It does not recurse: peers can nest profiles to any depth, even in themselves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Dynamic registration: profiles and jobs that the decision component adds, until it finishes the registration.
 
 Functions named `read_...` report what Batsim refuses when it reads an event, in any state. The others check the event
-against the state, and change the state if nothing is wrong. This module must not know what happens to the jobs.
+against the state, and change the state if nothing is wrong.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The state of a conversation: jobs, profiles, calls, probes, hosts, and the current violations.
 
-The modules of the topics read and change it; `Conversation` shows it. This module must not know the contents of rules,
-or the effects of events.
+The modules of the topics read and change it; `Conversation` shows it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The hosts that jobs hold, for users: an `intervaltree.IntervalTree`, which is made on the first access.
 
-Most users only test whether it is empty. This module must not know how the rules store the same.
+Most users only test whether it is empty.
 """
 
 from __future__ import annotations

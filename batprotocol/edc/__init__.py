@@ -9,8 +9,8 @@ and passes it to `session`, which makes a turn of it; the answer to the first fr
 calls the methods of a scheduler. They fill in its `reply`, which asks the conversation of the `session` about each
 event. The answer goes the same way back. `running` combines these modules into a whole program, which signals can end.
 Inside Batsim, `embedded` replaces the socket and the loop. Both load the class of a scheduler from its file by
-`scheduler`, which also finds out whether the scheduler raised an exception; `moments` adds the time to it. `recording`
-writes and reads the files of recordings.
+`scheduler`, which also finds out whether the scheduler raised an exception; `error_notes` adds the time to it.
+`recording` writes and reads the files of recordings.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 
 from batprotocol._util.signals import Interrupts
 from batprotocol.conversation import DEFAULT_RULE_SET
-from batprotocol.edc.moments import inspection_hint, moment_of, note
+from batprotocol.edc.error_notes import inspection_hint, moment_of, note
 from batprotocol.edc.recording import Recorder, facts
 from batprotocol.edc.scheduler import Scheduler, attend_to, expect_scheduler, hello_of, intended_by
 from batprotocol.edc.server import DEFAULT_ENDPOINT, Server

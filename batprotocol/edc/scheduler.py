@@ -1,7 +1,4 @@
-"""Scheduler, the base class of schedulers: a method for each event of Batsim, and the reply to fill in.
-
-This module must not know of sockets or bytes: `run` moves those, and tests pass messages as values.
-"""
+"""Scheduler, the base class of schedulers: a method for each event of Batsim, and the reply to fill in."""
 
 from __future__ import annotations
 
@@ -19,8 +16,8 @@ import batprotocol
 from batprotocol import model
 from batprotocol._util.user_code import DEPENDENCIES, ImportFault, expect_known, expect_method, is_computed, module_in
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
+from batprotocol.edc.error_notes import inspection_hint, moment_of, note_moment
 from batprotocol.edc.hello import hello_message
-from batprotocol.edc.moments import inspection_hint, moment_of, note_moment
 from batprotocol.edc.reply import Reply
 from batprotocol.edc.session import LAST_EVENTS, Attendant, EventChecker, Session, Turn, logger
 from batprotocol.errors import BuilderError, SchedulerError, shown

@@ -1,7 +1,6 @@
 """The loop of a decision component over ZeroMQ: wait for a message, get the answer, send it, and leave in good order.
 
 It moves bytes between a `BoundChannel` and a `Session`, in two shells of the same shape: for `for` and for `async for`.
-This module must not know the decisions, nor who makes them.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from batprotocol._util.sockets import TICK, BoundChannel
 from batprotocol.conversation import DEFAULT_RULE_SET
+from batprotocol.edc.error_notes import moment_of, note_moment
 from batprotocol.edc.hello import hello_message
-from batprotocol.edc.moments import moment_of, note_moment
 from batprotocol.edc.recording import Recorder
 from batprotocol.edc.session import Session, Turn
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation

@@ -1,8 +1,7 @@
 """One simulation from the side of the decision component, without any I/O: frames from Batsim in, frames for Batsim
 out.
 
-It knows the handshake, the format, the turns, and a last reply for the case that everything goes wrong. This module
-must not know of sockets, time-outs or schedulers: its callers move the bytes and fill in the replies.
+It knows the handshake, the format, the turns, and a last reply for the case that everything goes wrong.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from mypy_extensions import mypyc_attr
 from batprotocol._util.counting import step
 from batprotocol.builder import MessageBuilder
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
+from batprotocol.edc.error_notes import note_event
 from batprotocol.edc.hello import hello_message
-from batprotocol.edc.moments import note_event
 from batprotocol.edc.reply import Reply
 from batprotocol.errors import DecodeError, ProtocolError, RuleViolation
 from batprotocol.model import (
@@ -410,7 +409,7 @@ def _age_of(frame: bytes) -> str:
     return other_ages(frame, Direction.BATSIM_TO_EDC)
 
 
-# Calls the methods of a scheduler in a turn: one for each event, then `decide`. It must not know what they do.
+# Calls the methods of a scheduler in a turn: one for each event, then `decide`.
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)

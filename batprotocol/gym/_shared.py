@@ -37,8 +37,6 @@ from batprotocol.simulator import JobRow
 from batprotocol.simulator.copies import copied
 from batprotocol.workloads.requests import Allocated
 
-__all__ = ["SharedWorld"]
-
 _Self = TypeVar("_Self", bound="SharedWorld")
 
 _ANY: Final = PlanSettings(backfills=True)

@@ -1,6 +1,6 @@
 """`LogArrays`: the jobs that episodes are drawn from, in columns, in memory once for all environments of a process.
 
-It knows workloads and queue orders. It must not know environments.
+It knows workloads and queue orders.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each factor is a number between 0 and 1, and a priority is their sum with weights. The formulas are those of SchedMD's
 documents "Multifactor Priority Plugin", "Classic Fairshare Algorithm" and "Fair Tree Fairshare Algorithm", of Slurm
-22.05. This module must not know jobs, queues or files.
+22.05.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-# The options of parts This module must not know how the parts of a name are combined.
+# The options of parts.
 
 
 Maker = Callable[[Sequence[str]], tuple[str, Any]]

@@ -1,7 +1,7 @@
 """Makes a dissector for Wireshark of any schema: messages over ZeroMQ and TCP, in trees.
 
 The dissector is one file in Lua: the tables of the schema, and code that is the same for every schema
-(`wireshark/dissector.lua`). This module must not know the meaning of fields.
+(`wireshark/dissector.lua`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from typing import Any, Final
 
 from batprotocol.errors import InputError
 from batprotocol.wire.reflection import Enum, Field, Schema, Table, Type, Union
-
-__all__ = ["dissector"]
 
 _WORD: Final = re.compile(
     r"(?!(?:and|break|do|else|elseif|end|false|for|function|goto|if|in|local|nil|not|or|repeat|"

@@ -2,7 +2,7 @@
 
 A flatbuffer does not contain its schema, and most bytes can be read by several schemas. So a message fits only if more
 than its form is right: each byte of a table belongs to a field, each number of an enum has a name, doubles and times
-are plausible, and this side may send its events. This module must not know the differences between the ages.
+are plausible, and this side may send its events.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from batprotocol.schemas._codec import Record
 from batprotocol.schemas._sources import AGES, TODAY, age, ages
 from batprotocol.wire.reader import Reader
 from batprotocol.wire.reflection import Field, Schema, Type
-
-__all__ = ["FROM_BATSIM", "Fitting", "Verdicts", "misfit", "other_ages"]
 
 FROM_BATSIM: Final = frozenset({event.__name__ for event in BATSIM_TO_EDC} | {"BatsimHelloEvent"})
 """The events that Batsim sends in any age: the current ones, and one that was removed. The decision component sends all

@@ -1,7 +1,4 @@
-"""Reports of the differences between two schemas for other programs: JSON, commands of GitHub's workflows, and SARIF.
-
-This module must not know how differences are found, or where reports go.
-"""
+"""Reports of the differences between two schemas for other programs: JSON, workflow commands of GitHub, and SARIF."""
 
 from __future__ import annotations
 
@@ -12,8 +9,6 @@ from typing import Any, Final, NamedTuple
 
 from batprotocol.schemas._differences import Difference, Effect, Verdict, worst_of
 from batprotocol.schemas._sources import Line
-
-__all__ = ["REPORTS", "Judged", "JudgedDifference", "judged"]
 
 _SARIF: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

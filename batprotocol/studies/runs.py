@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from batprotocol.edc.moments import moment_of
+from batprotocol.edc.error_notes import moment_of
 from batprotocol.edc.scheduler import LoadError
 from batprotocol.errors import InputError, RuleViolation, StudyError, shown
 

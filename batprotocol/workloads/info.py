@@ -1,6 +1,6 @@
 """The description of a workload: jobs, users, sizes, times, estimates, its offered load by week, and what looks wrong.
 
-The jobs pass once, so a workload may be larger than memory; numbers of theirs stay. It must not know of files.
+The jobs pass once, so a workload may be larger than memory; numbers of theirs stay.
 """
 
 from __future__ import annotations

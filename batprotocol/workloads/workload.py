@@ -1,7 +1,7 @@
 """Workloads: the jobs that a simulation submits, and the profiles that they use.
 
 A `Workload` stores its jobs in columns and creates values one at a time. So a million jobs cost tens of megabytes, also
-in a long simulation. It must not know of files.
+in a long simulation.
 """
 
 from __future__ import annotations

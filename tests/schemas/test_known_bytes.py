@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from hashlib import sha256
 from typing import Any
 
 import pytest
 
 from batprotocol.errors import EncodeError
-from batprotocol.schemas import Codec, Record, applied
+from batprotocol.schemas import Codec, Record, applied, rounded
 from batprotocol.wire.reflection import Schema
 
 pytestmark = pytest.mark.once
@@ -297,3 +298,43 @@ def test_equal_vtables_and_shared_parts_are_written_once() -> None:
     assert len(NEST.encode({"kids": both, "last": {"kids": both}})) < len(
         NEST.encode({"kids": [one], "last": {"kids": [{"next": {}}]}})
     )
+
+
+# Numbers that flatc may have rounded: it writes 12 decimals of a double, and 6 of a float
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("field", "places", "limit"), [("j", 12, 1000), ("i", 6, 8)])
+def test_only_numbers_with_all_decimals_may_be_rounded(field: str, places: int, limit: int, sign: int) -> None:
+    """And only those below the numbers that need fewer decimals."""
+    for whole_part in (0, 1, limit - 1, limit, limit + 1, 10 * limit):
+        for count in range(1, places + 3):
+            for digits in ("1" * count, "9" * count, "0" * (count - 1) + "1", "3" * (count - 1) + "0"):
+                text = f"{whole_part}.{digits}"
+                value = sign * float(text)
+                if field == "i":
+                    value = struct.unpack("<f", struct.pack("<f", value))[0]
+                if whole_part and len(text.rstrip("0")) > {"j": 16, "i": 8}[field]:
+                    continue  # these are no numbers of their own
+                expected = len(digits.rstrip("0")) == places and whole_part < limit
+                assert rounded({field: value}, CODEC.schema) == [field] * expected, text
+
+
+def test_rounded_numbers_are_found_in_all_places() -> None:
+    bad, good = 0.333333333333, 0.5
+    for record, paths in [
+        ({"j": float("nan")}, []),
+        ({"j": float("inf")}, []),
+        ({"k": bad, "j": bad, "i": good}, ["j", "k"]),
+        ({"doubles": [good, bad, good, bad]}, ["doubles[1]", "doubles[3]"]),
+        ({"again": {"again": {"j": bad}, "j": bad}}, ["again.j", "again.again.j"]),
+        ({"thing_type": "Twig", "thing": {"y": bad, "leaf": LEAF}}, ["thing.y"]),
+        ({"thing_type": "Leaf", "thing": {"y": bad}}, []),
+        ({"thing_type": "Nobody", "thing": {"y": bad}}, []),
+        ({"thing": {"y": bad}}, []),
+        ({"leaves": [LEAF, LEAF], "texts": ["0.333333333333"], "g": 1}, []),
+    ]:
+        assert sorted(rounded(record, CODEC.schema)) == sorted(paths), record
+    twigs = applied("root R\ntable R\n  all: [T]\n  any: U\ntable T\n  y: float64\n  f: float32\nunion U\n  T\n", EMPTY)
+    found = rounded({"all": [{"y": good}, {"y": bad, "f": good}], "any_type": "T", "any": {"y": bad}}, twigs)
+    assert found == ["all[1].y", "any.y"]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 from hashlib import sha256
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support import DATA, ROOT
 
 from batprotocol.schemas import AGES, Effect, Verdict, age, applied, described, differences, worst
-from batprotocol.wire.reflection import Schema
+from batprotocol.wire.reflection import Field, Schema, Table, Type
 
 pytestmark = pytest.mark.once
 
@@ -104,6 +107,87 @@ def test_a_type_reads_the_text_of_another() -> None:
                 is_moved = (reader in "UV") != (writer in "UV")
                 assert each.old_reads_new.binary is each.new_reads_old.binary
                 assert each.old_reads_new.binary is (Verdict.FINE if is_moved else Verdict.MISREAD)
+
+
+# Structs, which lie in messages as in C
+
+C_TYPES = {"int8": ctypes.c_int8, "int16": ctypes.c_int16, "int32": ctypes.c_int32, "int64": ctypes.c_int64}
+
+
+def in_c(fields: dict[str, str]) -> type[ctypes.Structure]:
+    """The struct of C with these fields."""
+    return type("S", (ctypes.Structure,), {"_fields_": [(name, C_TYPES[kind]) for name, kind in fields.items()]})
+
+
+def with_struct(fields: dict[str, str]) -> Schema:
+    """A schema with a struct, whose fields lie as those in C do."""
+    found = in_c(fields)
+    parts = [
+        Field(name, 0, Type(kind), False, False, 0, "", offset=getattr(found, name).offset)
+        for name, kind in fields.items()
+    ]
+    table = Table("S", tuple(parts), "", size=ctypes.sizeof(found), align=ctypes.alignment(found), full="S")
+    root = Table("R", (Field("a", 0, Type("struct", "S"), False, False, None, ""),), "", full="R")
+    return Schema("R", {"R": root, "S": table}, {}, {})
+
+
+STRUCTS = st.dictionaries(st.sampled_from("abcd"), st.sampled_from(sorted(C_TYPES)), min_size=1)
+
+
+@given(STRUCTS, st.one_of(STRUCTS, st.none()), st.data())
+def test_a_struct_has_no_change_that_its_bytes_do_not_have(
+    old: dict[str, str], other: dict[str, str] | None, data: st.DataObject
+) -> None:
+    """A binary reader misreads exactly if C does: if an element of an array has its fields at other bytes."""
+    new = other
+    if new is None:  # one change: names or types that change places, or a new name
+        names, kinds = list(old), list(old.values())
+        new = data.draw(
+            st.sampled_from(
+                [
+                    dict(zip(reversed(names), kinds, strict=True)),
+                    dict(zip(names, reversed(kinds), strict=True)),
+                    dict(zip(["e", *names[1:]], kinds, strict=True)),
+                    dict(zip([*names, "e"], [*kinds, kinds[-1]], strict=True)),
+                    dict(zip([*names[1:], "e"], kinds, strict=True)),
+                ]
+            )
+        )
+    forms = [
+        (sorted((getattr(found, name).offset, kind) for name, kind in fields.items()), ctypes.sizeof(found))
+        for fields, found in ((old, in_c(old)), (new, in_c(new)))
+    ]
+    both = [name for name in new if name in old]
+    is_moved = any(getattr(in_c(old), name).offset != getattr(in_c(new), name).offset for name in both)
+    found = differences(with_struct(old), with_struct(new))
+    assert {each.place.partition(".")[0] for each in found} <= {"S"}
+    read = {each.old_reads_new for each in found} | {each.new_reads_old for each in found}
+    is_fine = forms[0] == forms[1] and not is_moved
+    assert max((each.binary for each in read), default=Verdict.FINE) is (Verdict.FINE if is_fine else Verdict.MISREAD)
+    is_misread = any(old[name] != new[name] for name in both)
+    worst_text = Verdict.MISREAD if is_misread else Verdict.FINE if old.keys() == new.keys() else Verdict.REFUSED
+    assert max((each.json for each in read), default=Verdict.FINE) is worst_text
+    assert sorted(f"{each.kind} {each.place}" for each in found) == sorted(set_of_changes(old, new))
+    for each in found:
+        assert each.old_reads_new == each.new_reads_old
+
+
+def set_of_changes(old: dict[str, str], new: dict[str, str]) -> list[str]:
+    """The changes of a struct that a reader of its fields sees."""
+    was = {name: (getattr(in_c(old), name).offset, kind) for name, kind in old.items()}
+    now = {name: (getattr(in_c(new), name).offset, kind) for name, kind in new.items()}
+    gone = {place: name for name, place in was.items() if name not in now}
+    come = {name for name in now if name not in was}
+    renamed = {name for name in come if now[name] in gone}
+    found = [f"renamed S.{name}" for name in renamed] + [f"added S.{name}" for name in come - renamed]
+    found += [f"removed S.{name}" for place, name in gone.items() if place not in {now[each] for each in renamed}]
+    for name in was.keys() & now.keys():
+        if was[name][1] != now[name][1]:
+            found.append(f"type S.{name}")
+        elif was[name] != now[name]:
+            found.append(f"moved S.{name}")
+    sizes = ctypes.sizeof(in_c(old)) != ctypes.sizeof(in_c(new))
+    return found + ["size S"] * (sizes and all(each.startswith("renamed") for each in found))
 
 
 def test_the_worst_of_all() -> None:

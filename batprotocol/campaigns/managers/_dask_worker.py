@@ -25,8 +25,6 @@ from distributed import get_worker
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.utils import sync
 
-__all__ = ["MARK", "Register", "kill_commands", "run_commands"]
-
 MARK = "batprotocol-campaigns"
 """The name of the register, and of the client that owns all its tasks."""
 

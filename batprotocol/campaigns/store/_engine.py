@@ -1,8 +1,7 @@
 """The connection to the database, SQLite or PostgreSQL, and their differences.
 
 Only one transaction writes at a time, and readers do not wait. This is the behaviour of SQLite. On PostgreSQL, each
-writing transaction takes a lock first. So data that a writing transaction reads do not change until it ends. This
-module must not know the tables.
+writing transaction takes a lock first. So data that a writing transaction reads do not change until it ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Commands of `batproto` in processes of their own, which are confined to a folder and have limits.
-
-This module must not know which commands there are.
-"""
+"""Commands of `batproto` in processes of their own, which are confined to a folder and have limits."""
 
 from __future__ import annotations
 

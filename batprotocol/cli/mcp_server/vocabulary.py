@@ -2,7 +2,7 @@
 
 Any file can be given to any reader, also one with a password, and errors of readers quote what they found. So this
 module asks no reader: an error keeps the words that the library itself is written with and those of the call, and loses
-all others. It must not know the errors.
+all others.
 """
 
 from __future__ import annotations

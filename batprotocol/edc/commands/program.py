@@ -1,7 +1,4 @@
-"""The program that simulates for `batproto run`: started, watched, and ended together with this process.
-
-This module must not know what a scheduler is, nor the messages that it gets.
-"""
+"""The program that simulates for `batproto run`: started, watched, and ended together with this process."""
 
 from __future__ import annotations
 

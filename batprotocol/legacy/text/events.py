@@ -1,6 +1,6 @@
 """The events of the text protocol, one for each of its sixteen stamps, and the message.
 
-Sets of machines keep the text of the wire until you ask for them. This module must not know bytes.
+Sets of machines keep the text of the wire until you ask for them.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 The controller of a real Slurm wakes once a second. Its first loop runs at such a tick: `batch_sched_delay` seconds
 after its last run at the earliest, if something has asked for it, and for the whole queue after `sched_interval`. The
-second loop sleeps for `bf_interval`, then looks once a second whether something has changed. This module must not know
-jobs.
+second loop sleeps for `bf_interval`, then looks once a second whether something has changed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A Slurm without its machines: jobs, nodes, reservations and operators come in; starts and kills go out.
 
 The controller has its own clock. Its owner reports what happens, lets it `advance` to the time of each report, and asks
-for the `next_time` at which it does something without a report. It must not know messages.
+for the `next_time` at which it does something without a report.
 """
 
 from __future__ import annotations

@@ -23,8 +23,6 @@ from batprotocol.recordings.timeline._sharing import HostRows, overlaps_of, rect
 from batprotocol.recordings.timeline.packing import all_series, size, state_number
 from batprotocol.recordings.timeline.values import Series, TimelineData, TimelineJob
 
-__all__ = ["COLOURINGS", "Colouring", "draw", "save_figure"]
-
 Colouring: TypeAlias = Literal["job", "state", "waiting", "user", "profile", "workload"]
 """The property that selects the colour of a job."""
 COLOURINGS: Final = ("job", "state", "waiting", "user", "profile", "workload")

@@ -17,8 +17,6 @@ from batprotocol.recordings.traffic._packets import Dissector, End, Packets, Seg
 from batprotocol.recordings.traffic._packets import UnreadPacket as NotASegment
 from batprotocol.recordings.traffic._streams import MemoryBudget, Said, Side, TcpConnection
 
-__all__ = ["Captured", "CapturedConversation", "Traffic", "record"]
-
 MOST_CONNECTIONS: Final = 50_000
 """The most connections that are followed at the same time."""
 MOST_CONVERSATIONS: Final = 1_000

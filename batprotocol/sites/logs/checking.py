@@ -1,6 +1,6 @@
 """How good a copy of a log is: the log's own numbers, against those of a simulation that starts jobs as the log says.
 
-The jobs of the simulation come from outside: this module must not know schedulers.
+The jobs of the simulation come from outside.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The values that all formats of logs are read into: one job of a log, with each of its attempts to run.
 
-A value that a log does not have is None, or empty. It must not know any format.
+A value that a log does not have is None, or empty.
 """
 
 from __future__ import annotations

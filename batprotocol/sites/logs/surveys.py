@@ -1,7 +1,7 @@
 """A first look at a whole log: its period, its users, and how much of each host its jobs had at the same time.
 
 The conversion to a workload needs this before the first job: the origin of times, the jobs that others wait for, ids
-that come twice, and whether jobs share hosts. It must not know workloads and platforms.
+that come twice, and whether jobs share hosts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Hosts that a log shows down or lent: windows of time in which jobs could not have them.
 
 A job that ended because a host failed shows that one of its hosts was down, and not which one. So all of its hosts
-count as down until another job starts on them. The jobs of a reservation show which hosts were lent, and when. The
-module must not know simulations.
+count as down until another job starts on them. The jobs of a reservation show which hosts were lent, and when.
 """
 
 from __future__ import annotations

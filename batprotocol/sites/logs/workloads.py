@@ -6,7 +6,7 @@ could not start before. A job that waits for other jobs comes when it was submit
 The extra data of a job have its start and hosts in the log, as `"recorded": {"start": 12.0, "hosts": "0-3"}`: the start
 in seconds of the workload, the hosts by their numbers in the platform. Jobs of Slurm on several hosts that are shared
 also have `cores`. Jobs that were not eligible at once also have `held`, the seconds from their submission until they
-were. The module must not know formats of logs.
+were.
 """
 
 from __future__ import annotations

@@ -48,8 +48,6 @@ from batprotocol.simulator import Simulator
 from batprotocol.testing.conformance._cases import Case, cases
 from batprotocol.workloads.requests import asks_for_a_part
 
-__all__ = ["conversations"]
-
 _RESTLESS_TURNS: Final = 40
 """After so many turns, it only does what leads to the end."""
 _WORKLOAD: Final = "mine"

@@ -1,4 +1,4 @@
-"""Selects the events of a message by their types and jobs. It must not know how they are shown."""
+"""Selects the events of a message by their types and jobs."""
 
 from __future__ import annotations
 

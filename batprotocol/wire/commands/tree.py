@@ -1,7 +1,6 @@
 """Draws messages as readable trees of text lines.
 
-It works on the nested dicts and lists of the JSON form. Those of a broken message are incomplete. It must not know of
-terminals: a style is only a name here.
+It works on the nested dicts and lists of the JSON form. Those of a broken message are incomplete.
 """
 
 from __future__ import annotations

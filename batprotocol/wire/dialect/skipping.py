@@ -1,7 +1,4 @@
-"""Skipping: values of fields that the schema does not have, and values that are read later.
-
-It must not know of the schema.
-"""
+"""Skipping: values of fields that the schema does not have, and values that are read later."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The tokens of the dialect: blanks and comments, strings, words and numbers, read one at a time.
-
-It must not know of the schema, nor of what is inside what.
-"""
+"""The tokens of the dialect: blanks and comments, strings, words and numbers, read one at a time."""
 
 from __future__ import annotations
 

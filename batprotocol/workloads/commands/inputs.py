@@ -1,4 +1,4 @@
-"""The traces of the options `--carbon`, `--price` and `--cap`. This module must not know how they are used."""
+"""The traces of the options `--carbon`, `--price` and `--cap`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_electricity(carbon: str | None, price: str | None, cap: str | None, out
     return found
 
 
-# Text files: plans, JDLs, rules, parameters. This module must not know their contents.
+# Text files: plans, JDLs, rules, parameters.
 
 
 def read_text(path: str) -> str:

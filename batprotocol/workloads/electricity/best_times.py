@@ -1,7 +1,7 @@
 """The best times of a trace: the interval, or the pieces, with the least sum of values.
 
 It finds what `Trace.best_start` does at the begins of steps. It takes less time where all steps are multiples of the
-shortest one, and divides them into such. It must not know jobs.
+shortest one, and divides them into such.
 """
 
 from __future__ import annotations

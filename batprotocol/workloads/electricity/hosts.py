@@ -1,7 +1,7 @@
 """The watts of hosts and the power states in which they sleep, as properties of hosts declare them.
 
 `wattage_per_state` has the watts of each power state, and `sleep_pstates` the power states in which a host sleeps and
-switches. This module must not know what consumes energy, and how it is measured.
+switches.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Runs commands, here or on a host that OpenSSH reaches. Commands are lists of words: no shell reads them here.
 
-Each call has a time limit and a limit on its output. The module must not know Slurm.
+Each call has a time limit and a limit on its output.
 """
 
 from __future__ import annotations

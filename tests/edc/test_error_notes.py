@@ -22,7 +22,7 @@ from support import ROOT
 
 from batprotocol import Message, RuleViolation
 from batprotocol.edc import Scheduler, rehearse, run, serve
-from batprotocol.edc.moments import MomentNote, moment_of, note_event
+from batprotocol.edc.error_notes import MomentNote, moment_of, note_event
 from batprotocol.legacy.bridge import CheckedScheduler
 from batprotocol.model import DelayProfile, JobSubmittedEvent
 from batprotocol.simulator import Platform, StaticJob, Workload, simulate
@@ -336,7 +336,7 @@ def test_a_simulation_that_ends_early_is_no_success(batsim: list[str], tmp_path:
 OLDER = """
 import sys
 from batprotocol.edc import Scheduler, rehearse
-from batprotocol.edc.moments import moment_of
+from batprotocol.edc.error_notes import moment_of
 from replay import begins, submitted
 
 class Failing(Scheduler):

@@ -1,7 +1,4 @@
-"""Adds a note to an exception that names the moment of the simulation; the exception itself does not change.
-
-This module must not know whose fault the exception is, nor who shows it.
-"""
+"""Adds a note to an exception that names the moment of the simulation; the exception itself does not change."""
 
 from __future__ import annotations
 
