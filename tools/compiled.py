@@ -70,6 +70,7 @@ MODULES: Final = tuple(
             "edc/session.py",
             "_util/signals.py",
             "results/arithmetic.py",
+            "policies/counting.py",
             "_util/counting.py",
         )
         if name not in PLAIN

@@ -6,8 +6,9 @@ load schedulers from files only. Each part is a class of a few lines in `orders`
 
 A `driver` gets the events of a simulation, and carries out what a plan chooses. There are two plans, and a log:
 `whole_hosts` counts free hosts; `site` plans the amounts of each host, with partitions, limits, dependencies and
-preemption; `recorded` starts jobs as a log says. `availability` has what is free now and later, for both plans, and
-`fair_share` accounts and the arithmetic of priorities. `slurm` is another scheduler: Slurm's own.
+preemption; `recorded` starts jobs as a log says. Where jobs only take time, `counting` decides as `whole_hosts` does,
+without messages. `availability` has what is free now and later, for both plans, and `fair_share` accounts and the
+arithmetic of priorities. `slurm` is another scheduler: Slurm's own.
 """
 
 from __future__ import annotations

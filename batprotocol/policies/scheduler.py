@@ -47,6 +47,9 @@ from batprotocol.workloads.requests import Allocated, AttemptReport, read_reques
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from batprotocol.simulator.batsim.delays import HostPlanner, PlannerMaker
+    from batprotocol.workloads import Workload
+
 __all__ = ["Policy", "PolicyOptions"]
 
 logger = logging.getLogger("batprotocol.policies")
@@ -182,6 +185,40 @@ class Policy(Allocating, Scheduler):
     def attempts(self) -> Sequence[AttemptReport]:
         """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
         return self._driver.attempts
+
+    def planner(self, workload: Workload) -> PlannerMaker | None:
+        """A planner that decides as this policy does, but without messages, for a simulator in the same process.
+
+        Args:
+            workload: the jobs, which only take time.
+
+        Returns:
+            A function that makes the planner at the beginning of the simulation; None: the policy needs messages, as it
+            has other parts than those that only count hosts, its class overrides a method, or a job asks for more.
+        """
+        from batprotocol.policies.counting import CountingPlanner, can_count, plain_texts
+
+        kinds = type(self).__mro__
+        overridden = [vars(kind) for kind in kinds[: kinds.index(Policy)]] + [vars(self)]
+        others = (self.rules, self.cap, self.replays or None)
+        if (
+            any(_DECISIVE & names.keys() for names in overridden)
+            or self.features is not Policy.features
+            or any(other is not None for other in others)
+            or self.switching.after < math.inf
+            or not can_count(self._parts)
+        ):
+            return None
+        unknown = plain_texts(workload.texts)
+        if unknown is None:
+            return None
+
+        def make(event: SimulationBeginsEvent) -> HostPlanner:
+            self.on_simulation_begins(event)
+            report = self._unknown_keys.report
+            return CountingPlanner(self.state, self._parts, self.switching.asleep, report, unknown)
+
+        return make
 
     @property
     def _parts(self) -> PolicyParts:
@@ -350,3 +387,9 @@ class Policy(Allocating, Scheduler):
             if isinstance(driver, WholeHosts) and not driver.is_finished:
                 driver = self._move_to_site("hosts that fail", "a simulation without events of hosts")
             driver.happened(event)
+
+
+_DECISIVE: Final = frozenset(
+    name for kind in Policy.__mro__[:-1] for name, value in vars(kind).items() if callable(value) or name == "_parts"
+) - {"__init__", "__init_subclass__", "hello", "on_init"}
+"""The names of the methods that decide: a class that overrides one of them gets messages."""

@@ -13,6 +13,7 @@ from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, JobState
 from batprotocol.errors import SchedulerError, expect_instance, shown
 from batprotocol.model import ForceSimulationStopEvent, Message
 from batprotocol.results import EnergyPoints, JobRows, Observer, Observers, Result, ResultFiles, Statistics
+from batprotocol.simulator.batsim.delays import PlannerMaker
 from batprotocol.simulator.batsim.simulator import Simulator
 from batprotocol.simulator.options import SimulationOptions
 from batprotocol.workloads import (
@@ -60,6 +61,14 @@ class Player(Protocol):
 
     def player(self, conversation: Conversation, /) -> Callable[[Message], Message]:
         """A function that returns the reply to a message of the conversation, and adds this reply to it."""
+
+
+@runtime_checkable
+class Planned(Protocol):
+    """A scheduler that can do without messages where jobs only take time: a policy that counts hosts."""
+
+    def planner(self, workload: Workload, /) -> PlannerMaker | None:
+        """A function that makes its planner at the beginning of a simulation of these jobs; None: it needs messages."""
 
 
 def simulate(
@@ -167,7 +176,10 @@ def _play(
     simulator: Simulator, scheduler: Player | DecisionComponent, on_turn: Callable[[Message, Message], None] | None
 ) -> bool:
     """Run all turns of a simulation; whether it was stopped before all jobs had ended."""
-    message: Message | None = simulator.begin(scheduler.hello(simulator.init))
+    hello = scheduler.hello(simulator.init)
+    if on_turn is None and isinstance(scheduler, Planned) and simulator.run_planned(hello, scheduler.planner):
+        return False
+    message: Message | None = simulator.begin(hello)
     before = last = Message(0.0)
     shares = isinstance(scheduler, Player)
     answer = scheduler.player(simulator.conversation) if isinstance(scheduler, Player) else scheduler.answer

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice, pairwise
 from typing import Any, Final, NamedTuple
 
@@ -132,6 +132,11 @@ class JobTable(ABC):
         return ((row.id, row.extra_data) for row in rows if row.extra_data is not None)
 
     @property
+    def texts(self) -> Collection[str] | None:
+        """The different extra data of the rows; None if only a pass over all rows would find them."""
+        return None
+
+    @property
     def profiles(self) -> list[str]:
         """The names of the profiles that rows use, without duplicates, in the order of their first use."""
         return list(self._profile_numbers)
@@ -188,6 +193,10 @@ class JobColumns(JobTable):
 
     def extra_data(self) -> Iterator[tuple[str, str]]:
         return ((self.id_of(row), text) for row, text in self._extra_data.items())
+
+    @property
+    def texts(self) -> Collection[str] | None:
+        return self._extra_texts.keys()
 
     def __getitem__(self, place: int) -> StoredJob:
         return self.appended(place if self._order is None else self._order[place])

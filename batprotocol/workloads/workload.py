@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -241,6 +241,16 @@ class Workload:
     def record(self, number: int) -> StoredJob:
         """The job with this number. It and its profile have their names inside the workload."""
         return self._columns[number]
+
+    @property
+    def uses(self) -> Iterable[tuple[str, int]]:
+        """The profiles that jobs use, by their names inside the workload, with the hosts that such jobs request."""
+        return self._columns.uses
+
+    @property
+    def texts(self) -> Collection[str] | None:
+        """The different texts that jobs have as extra data; None if only a pass over all jobs would find them."""
+        return self._columns.texts
 
     @property
     def without_walltime(self) -> int:

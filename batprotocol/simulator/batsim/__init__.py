@@ -4,6 +4,7 @@ The modules have three layers, and none of them knows the layers above it. The `
 with `jobs`, `probes`, the `messages` from actors to the server, and the `rules` for refused decisions. It is plain
 values, which can be copied and pickled. The actors communicate only by messages: `submitters` send the inputs to the
 server, `executions` run jobs and kill them, and turn hosts on and off, and `calls` has calls and probes. The `server`
-gets the messages of all actors, and carries out the `decisions` of the decision component. `simulator` creates a
-simulation, and has the class for users.
+gets the messages of all actors, and carries out the `decisions` of the decision component. `delays` has
+the same actors without messages, for jobs that only take time and a policy that only counts hosts. `simulator` creates
+a simulation, and has the class for users.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from mypy_extensions import mypyc_attr
@@ -12,6 +12,7 @@ from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
 from batprotocol.errors import InputError, RuleViolation
 from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent, StopCallMeLaterEvent, StopProbeEvent
 from batprotocol.results import Observer
+from batprotocol.simulator.batsim.delays import PlannerMaker, delays_of, run_delays
 from batprotocol.simulator.batsim.server import BatsimServer
 from batprotocol.simulator.batsim.simulation_state import Setup, Simulation
 from batprotocol.simulator.batsim.submitters import Submitter
@@ -184,6 +185,29 @@ class Simulator:
         message = self.turn_judged(None)
         assert message is not None, "a simulation begins with a message"
         return message
+
+    def run_planned(self, hello: Message, make: Callable[[Workload], PlannerMaker | None]) -> bool:
+        """Run the whole simulation without messages, if its jobs only take time and the decision component allows it.
+
+        Args:
+            hello: the hello of the decision component.
+            make: takes the workload, and returns a function that makes the planner at the beginning; None: it needs
+                messages.
+
+        Returns:
+            Whether the simulation is over. If not, it has not begun: go on with `begin`.
+        """
+        delays = delays_of(self._setup, self._energy)
+        maker = None if delays is None or self._begun else make(self._setup.workloads[0])
+        if delays is None or maker is None:
+            return False
+        self._note(self.conversation.hello(hello))
+        (event,) = hello.events
+        assert isinstance(event, EDCHelloEvent)
+        self._begun = True
+        self._setup.features = event.requested_simulation_features
+        run_delays(self._setup, delays, self._observer, maker)
+        return True
 
     def turn(self, reply: Message) -> Message | None:
         """Take the reply to the last message, and return the next message; None at the end of the simulation.

@@ -1,0 +1,365 @@
+"""Whole hosts without messages: the decisions of `whole_hosts`, `queue` and `backfilling` for the simplest simulations.
+
+There, jobs only take time and ask for nothing but hosts, and the parts of the policy are the library's own: an order
+that lasts, the walltimes as expected run times, an allocation for which all free hosts are alike, and no backfilling,
+the greedy one, or EASY. The decisions are those of the other modules, which a test compares on random workloads. A
+queue that becomes long is searched by the same `Ranking`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection
+from math import inf, nextafter
+from typing import Any, Final
+
+from batprotocol._util.counting import step
+from batprotocol.errors import InputError
+from batprotocol.policies import allocations, orders
+from batprotocol.policies.availability import per_second
+from batprotocol.policies.backfilling import EASY, AsRequested, Greedy, NoBackfilling
+from batprotocol.policies.driver import PolicyParts
+from batprotocol.policies.jobs import State, natural_key
+from batprotocol.policies.orders import FCFS, Order
+from batprotocol.policies.queue import Gap, Ranking
+from batprotocol.simulator.batsim.delays import DelayJob, HostPlanner
+from batprotocol.workloads.requests import read_request
+
+__all__ = ["CountingPlanner", "can_count", "plain_texts"]
+
+
+_ORDERS: Final = (
+    *(orders.FCFS, orders.LCFS, orders.SJF, orders.LJF, orders.SAF, orders.LAF, orders.Smallest, orders.Largest),
+    *(orders.F1, orders.F2, orders.F3, orders.F4),
+)
+_ALLOCATIONS: Final = (
+    *(allocations.First, allocations.Last, allocations.Zones, allocations.Fastest, allocations.Slowest),
+    allocations.Spread,
+)
+_KINDS: Final = (NoBackfilling, Greedy, EASY)
+
+
+def can_count(parts: PolicyParts) -> bool:
+    """Whether the parts of a policy are such that it can decide here.
+
+    Args:
+        parts: the parts. What else a policy has must be as by default.
+    """
+    kind = parts.backfilling
+    return (
+        type(parts.order) in _ORDERS
+        and type(kind) in _KINDS
+        and (kind.order is None or type(kind.order) in _ORDERS)
+        and not (isinstance(kind, EASY) and kind.once)
+        and type(parts.allocation) in _ALLOCATIONS
+        and type(parts.walltimes) is AsRequested
+        and parts.failures is None
+        and parts.starts is None
+        and not parts.each
+        and not parts.keeps
+    )
+
+
+def plain_texts(texts: Collection[str] | None) -> frozenset[str] | None:
+    """The texts with keys that have no effect; None if a job asks for more than whole hosts, or if it is not known.
+
+    Args:
+        texts: the different extra data of all jobs; None: not known.
+    """
+    if texts is None:
+        return None
+    unknown = set()
+    for text in texts:
+        try:
+            request = read_request(text)
+        except InputError:
+            return None
+        if not request.is_plain:
+            return None
+        if request.unknown:
+            unknown.add(text)
+    return frozenset(unknown)
+
+
+_NONE: Final = 0
+_GREEDY: Final = 1
+_EASY: Final = 2
+
+_LONG: Final = 192
+"""A queue of more jobs is a `Ranking`, until it has a quarter of them."""
+_EXACT: Final = 9007199254740992.0
+"""From here on, doubles are whole numbers (2**53)."""
+_FEW: Final = 2251799813685248.0
+"""Below this number (2**51), a sum with three times as much is rounded to a whole number."""
+
+
+class CountingPlanner(HostPlanner):
+    """Decides which jobs start, and on which hosts.
+
+    Args:
+        state: the policy's state. Only its time and its free hosts are used, and the sizes that follow from them.
+        parts: the policy's parts, for which `can_count` holds.
+        asleep: the hosts that sleep, of which there are none.
+        report: called with the id and the extra data of a job with keys that have no effect.
+        unknown: the extra data with such keys.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        parts: PolicyParts,
+        asleep: Any,
+        report: Callable[[str, str], object],
+        unknown: frozenset[str],
+    ) -> None:
+        kind: Any = parts.backfilling
+        self._state = state
+        self._free: Any = state.free
+        self._room = len(state.free)
+        self._take: Callable[[int, Any, Any], Any] = parts.allocation.take
+        self._give_back: Callable[[Any, Any], Any] = parts.allocation.give_back
+        self._asleep = asleep
+        self._report = report
+        self._unknown = unknown
+        self._now = state.now
+        self._resolution = state.resolution
+        self._per = float(per_second(state.resolution)) if state.resolution else 0.0
+        self._order: Order = parts.order
+        self._in_turn = type(parts.order) is FCFS
+        other: Order | None = kind.order
+        self._other: Order | None = None if other is None or other is parts.order else other
+        self._kind = _EASY if type(kind) is EASY else _GREEDY if type(kind) is Greedy else _NONE
+        self._has_spare: bool = self._kind == _EASY and kind.spare
+        self._is_strict: bool = self._kind == _EASY and kind.strict
+        self._count = 0
+        # The jobs that wait, in the queue order and in the other one, with their keys.
+        self._keys: list[Any] = []
+        self._jobs: list[DelayJob] = []
+        self._other_keys: list[Any] = []
+        self._other_jobs: list[DelayJob] = []
+        # The same as rankings, while they are many.
+        self._ranking: Ranking | None = None
+        self._other_ranking: Ranking | None = None
+        # The jobs that run, by their expected ends.
+        self._ends: list[float] = []
+        self._running: list[DelayJob] = []
+        self._waiting = 0
+
+    def turn(self, now: float, jobs: list[DelayJob]) -> list[DelayJob]:
+        time = self._rounded(now)
+        if time > self._now:
+            self._now = time
+            self._state.now = time
+        if not jobs:
+            return []
+        if len(jobs) == 1:
+            if jobs[0].is_over:
+                self._over(jobs[0])
+            else:
+                self._submitted(jobs[0])
+        else:
+            self._all(jobs)
+        return self._starting() if self._waiting and self._room else []
+
+    def _all(self, jobs: list[DelayJob]) -> None:
+        """Take several jobs that were submitted or have ended."""
+        arrivals: list[DelayJob] = []
+        for job in jobs:
+            step()
+            if job.is_over:
+                self._over(job)
+            else:
+                arrivals.append(job)
+        if len(arrivals) > 1:
+            # As in `Policy`: the simulator sends the jobs of one time by id, and 10 before 9.
+            keyed = [(self._rounded(job.time), natural_key(job.id), job) for job in arrivals]
+            keyed.sort(key=_without_job)
+            arrivals = [entry[2] for entry in keyed]
+        for job in arrivals:
+            self._submitted(job)
+
+    def _submitted(self, job: DelayJob) -> None:
+        text = job.extra_data
+        if text is not None and text in self._unknown:
+            self._report(job.id, text)
+        job.submitted = min(self._rounded(job.time), self._now)
+        job.number = self._count
+        self._count += 1
+        key: Any = job.submitted if self._in_turn else self._order.key(_as_waiting(job), self._state)
+        job.key = (key, job.number)
+        if self._other is not None:
+            job.tried = (self._other.key(_as_waiting(job), self._state), job.number)
+        self._waiting += 1
+        if self._ranking is not None:
+            self._ranking.add(_as_waiting(job))
+            if self._other_ranking is not None:
+                self._other_ranking.add(_as_waiting(job))
+            return
+        _insert(self._keys, self._jobs, job.key, job)
+        if self._other is not None:
+            _insert(self._other_keys, self._other_jobs, job.tried, job)
+        if self._waiting > _LONG:
+            self._grow()
+
+    def _over(self, job: DelayJob) -> None:
+        place, ends, running = _place(self._ends, job.end), self._ends, self._running
+        while running[place] is not job:
+            place += 1
+        del ends[place], running[place]
+        self._give_back(job.hosts, self._free)
+        self._room += job.size
+
+    # Decisions
+
+    def _starting(self) -> list[DelayJob]:
+        starting: list[DelayJob] = []
+        job = self._first()
+        while job is not None and job.size <= self._room:
+            self._start(job, starting)
+            job = self._first()
+        if job is None or not self._room or self._kind == _NONE:
+            return starting
+        if self._kind == _GREEDY:
+            job = self._first_in(self._room, inf, 0)
+            while job is not None:
+                self._start(job, starting)
+                job = self._first_in(self._room, inf, 0) if self._room else None
+            return starting
+        if self._waiting == 1:
+            return starting
+        # The latest time at which the first job can start, and the hosts that it leaves free from then on.
+        slack = self._resolution / 2
+        latest, wanted, free = inf, job.size, self._room
+        ends, running = self._ends, self._running
+        for place in range(len(ends)):
+            end = ends[place]
+            if end > latest:
+                break
+            free += running[place].size
+            if free >= wanted and latest == inf:
+                latest = max(end, self._now) + slack
+        spare = free - wanted if self._has_spare and latest < inf else 0
+        seconds = (latest - slack) - self._now + (-slack if self._is_strict else slack)
+        if self._is_strict and not slack:
+            seconds = nextafter(seconds, -inf)
+        while self._room:
+            job = self._first_in(self._room, seconds, min(spare, self._room))
+            if job is None:
+                break
+            if job.expected > seconds:
+                spare -= job.size
+            self._start(job, starting)
+        return starting
+
+    def _first(self) -> DelayJob | None:
+        if self._ranking is not None:
+            found: Any = self._ranking.first()
+            return found  # type: ignore[no-any-return]
+        return self._jobs[0] if self._jobs else None
+
+    def _first_in(self, room: int, seconds: float, spare: int) -> DelayJob | None:
+        """The first job in the order of tries of at most that many hosts and seconds, or at most the spare hosts."""
+        if self._ranking is not None:
+            ranking = self._ranking if self._other_ranking is None else self._other_ranking
+            gap = Gap((room, seconds)) if self._kind == _GREEDY else Gap((room, seconds), (spare, inf))
+            found: Any = ranking.first_in(gap)
+            return found  # type: ignore[no-any-return]
+        for job in self._jobs if self._other is None else self._other_jobs:
+            size = job.size
+            if size <= spare or (size <= room and job.expected <= seconds):
+                return job
+        return None
+
+    def _start(self, job: DelayJob, starting: list[DelayJob]) -> None:
+        """A job starts now."""
+        job.hosts = self._take(job.size, self._free, self._asleep)
+        self._room -= job.size
+        self._waiting -= 1
+        if self._ranking is not None:
+            self._ranking.remove(_as_waiting(job))
+            if self._other_ranking is not None:
+                self._other_ranking.remove(_as_waiting(job))
+            if self._waiting < _LONG // 4:
+                self._shrink()
+        else:
+            _remove(self._keys, self._jobs, job.key, job)
+            if self._other is not None:
+                _remove(self._other_keys, self._other_jobs, job.tried, job)
+        job.end = self._now + job.expected
+        place = _place(self._ends, job.end)
+        self._ends.insert(place, job.end)
+        self._running.insert(place, job)
+        starting.append(job)
+
+    # Long queues
+
+    def _grow(self) -> None:
+        """Many jobs wait now."""
+        self._ranking = ranking = Ranking(self._order, self._state)
+        if self._other is not None:
+            self._other_ranking = Ranking(self._other, self._state)
+        for job in sorted(self._jobs, key=_number):
+            step()
+            ranking.add(_as_waiting(job))
+            if self._other_ranking is not None:
+                self._other_ranking.add(_as_waiting(job))
+        self._keys, self._jobs, self._other_keys, self._other_jobs = [], [], [], []
+
+    def _shrink(self) -> None:
+        """Few jobs wait now."""
+        assert self._ranking is not None
+        self._jobs = list(self._ranking)  # type: ignore[arg-type]  # they are what was added
+        self._keys = [job.key for job in self._jobs]
+        if self._other_ranking is not None:
+            self._other_jobs = list(self._other_ranking)  # type: ignore[arg-type]
+            self._other_keys = [job.tried for job in self._other_jobs]
+        self._ranking = self._other_ranking = None
+
+    def _rounded(self, time: float) -> float:
+        """The same as `State.rounded`."""
+        resolution = self._resolution
+        if resolution == 0.0 or not abs(time) < _EXACT * resolution:
+            return time
+        steps = time / resolution
+        whole = (steps + 3.0 * _FEW) - 3.0 * _FEW if abs(steps) < _FEW else float(round(steps))
+        return whole * resolution if resolution >= 1.0 else whole / self._per
+
+
+def _as_waiting(job: DelayJob) -> Any:
+    """A job as rankings and orders take it: it has the attributes of a `WaitingJob` that they read."""
+    return job
+
+
+def _number(job: DelayJob) -> int:
+    return job.number
+
+
+def _without_job(entry: tuple[float, Any, DelayJob]) -> tuple[float, Any]:
+    return entry[0], entry[1]
+
+
+def _place(ends: list[float], end: float) -> int:
+    """The first place with this end or a later one."""
+    low, high = 0, len(ends)
+    while low < high:
+        middle = (low + high) >> 1
+        if ends[middle] < end:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _insert(keys: list[Any], jobs: list[DelayJob], key: Any, job: DelayJob) -> None:
+    place = len(keys)
+    if place and not keys[place - 1] < key:
+        place = bisect_left(keys, key)
+    keys.insert(place, key)
+    jobs.insert(place, job)
+
+
+def _remove(keys: list[Any], jobs: list[DelayJob], key: Any, job: DelayJob) -> None:
+    place = 0
+    if jobs[0] is not job:
+        place = bisect_left(keys, key)
+    del keys[place], jobs[place]

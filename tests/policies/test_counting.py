@@ -1,0 +1,182 @@
+"""A policy that only counts hosts decides without messages. The results are those of the messages, to the last bit."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
+from batprotocol.policies import EASY, FCFS, SJF, First, Order, Policy, named
+from batprotocol.policies.jobs import State
+from batprotocol.simulator import JobRows, Platform, StaticJob, Workload, WorkloadProfile, simulate
+
+pytestmark = pytest.mark.once  # the results do not depend on the engine
+
+NAMES = (
+    *("fcfs", "easy", "easy-sjf", "sjf", "easy-saf", "greedy", "sjf+easy", "lcfs+easy", "f1+easy", "f2+easy"),
+    *("f3+greedy", "f4+easy", "fcfs+greedy=saf", "easy=sjf,strict", "last+easy", "saf+easy+spread", "largest"),
+    *("ljf+easy+fastest", "smallest+easy", "laf+easy", "easy+zones", "easy+slowest"),
+)
+
+
+def drawn(seed: int) -> tuple[Platform, Workload, float, bool]:
+    """A platform, a workload, a resolution, and whether the simulator is corrected."""
+    draw = random.Random(seed)
+    hosts, count = draw.choice([1, 2, 3, 8, 40, 256]), draw.choice([0, 1, 5, 30, 100, 400])
+    grid, burst, time = draw.choice([0, 0, 1, 10, 0.5]), draw.random(), draw.choice([0.0, -5.0, 3.0])
+    texts: list[str | None] = draw.choice([[None], [None, "", '{"user":1}', '{"user":"a","strange":1}', "text"]])
+    profiles, jobs = {}, []
+    for number in range(count):
+        if draw.random() > burst:
+            time += grid * draw.randrange(5) if grid else draw.expovariate(1 / 20)
+        delay = draw.choice([1.0, 10.0, draw.uniform(0.001, 300), float(draw.randint(1, 300))])
+        profile = f"{delay}-{draw.randrange(3)}"
+        profiles[profile] = WorkloadProfile(DelayProfile(delay), draw.choice([0, 0, 0, 1, 7, -1]))
+        walltime = draw.choice([None, delay, delay * draw.uniform(0.5, 4), float(draw.randint(1, 400))])
+        size = draw.choice([1, 1, 2, hosts, draw.randint(1, hosts)])
+        jobs.append(StaticJob(f"{number}", time, min(size, hosts), profile, walltime, draw.choice(texts)))
+    platform = Platform.homogeneous(hosts, latency=draw.choice([5e-6, 0.0, 1e-3, 0.5]))
+    return platform, Workload(jobs, profiles), draw.choice([1e-3, 1e-3, 0.0, 1.0, 0.3, 10.0]), draw.random() < 0.3
+
+
+def played(seed: int, name: str, folder: Path, *, messages: bool) -> tuple[Any, ...]:
+    """The results of a random simulation, and its files."""
+    platform, workload, resolution, corrected = drawn(seed)
+    policy = named(name)()
+    policy.resolution = resolution
+    policy._prepare(State(resolution=resolution))
+    assert policy.planner(workload) is not None
+    on_turn = (lambda message, reply: None) if messages else None
+    rows = JobRows()
+    given = (platform, workload, policy)
+    result = simulate(*given, output=f"{folder}/", corrected=corrected, on_turn=on_turn, observers=[rows])
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    return files, rows.rows, repr(result.totals), repr(result.metrics().flat()), policy.state.now
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_results_are_those_of_messages(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for number in range(3):
+        logs = []
+        seed = 100 * NAMES.index(name) + number
+        found = []
+        for messages in (False, True):
+            folder = tmp_path / f"{seed}-{messages}"
+            folder.mkdir()
+            caplog.clear()
+            found.append(played(seed, name, folder, messages=messages))
+            logs.append([(record.name, record.getMessage()) for record in caplog.records])
+        assert found[0] == found[1], seed
+        assert logs[0] == logs[1]
+
+
+def test_without_files(tmp_path: Path) -> None:
+    platform, workload, *_ = drawn(7)
+    one, other = (
+        simulate(platform, workload, named("easy")(), on_turn=on_turn)
+        for on_turn in (None, lambda message, reply: None)
+    )
+    assert list(one.jobs) == list(other.jobs)
+    assert one.queue_over_time(9) == other.queue_over_time(9)
+    assert one.is_complete
+
+
+WORKLOAD = Workload([StaticJob("1", 0.0, 2, "d"), StaticJob("2", 0.0, 1, "d")], {"d": DelayProfile(10.0)})
+
+
+class OwnOrder(Order):
+    def key(self, job: Any, state: Any) -> Any:
+        return -job.size
+
+
+class OwnFirst(First):
+    pass
+
+
+class Curious(Policy):
+    """A policy that looks at an event."""
+
+    def on_job_completed(self, event: Any) -> None:
+        super().on_job_completed(event)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Policy(OwnOrder(), EASY()),
+        Policy(FCFS(), EASY(OwnOrder())),
+        Policy(FCFS(), EASY(), OwnFirst()),
+        Policy(FCFS(), EASY(once=True)),
+        Policy(FCFS(), EASY(), each=True),
+        Policy(FCFS(), EASY(), keeps=True),
+        Policy(FCFS(), EASY(), off_after=60.0),
+        Curious(FCFS(), EASY()),
+        *(named(name)() for name in ("conservative", "wfp3", "multifactor+easy", "easy+predicted", "easy+contiguous")),
+    ],
+)
+def test_other_parts_need_messages(policy: Policy) -> None:
+    assert policy.planner(WORKLOAD) is None
+    turns: list[float] = []
+    result = simulate(Platform.homogeneous(3), WORKLOAD, policy, on_turn=lambda message, reply: turns.append(reply.now))
+    assert turns
+    assert result.is_complete
+
+
+def test_a_replaced_method_is_called() -> None:
+    policy = named("easy")()
+    asked = []
+    decide = policy.decide
+
+    def decides() -> None:
+        asked.append(policy.now)
+        decide()
+
+    policy.decide = decides  # type: ignore[method-assign]
+    simulate(Platform.homogeneous(3), WORKLOAD, policy)
+    assert asked
+
+
+@pytest.mark.parametrize("text", ['{"cores":1}', '{"dependency":"afterok:w0!2"}', '{"cores":"many"}'])
+def test_jobs_that_ask_for_more_need_messages(text: str) -> None:
+    workload = Workload([StaticJob("1", 0.0, 2, "d", extra_data=text)], {"d": DelayProfile(10.0)})
+    assert named("easy")().planner(workload) is None
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        Workload([StaticJob("1", 0.0, 9, "d")], {"d": DelayProfile(10.0)}),
+        Workload([StaticJob("1", 0.0, 1, "d")], {"d": ParallelTaskHomogeneousProfile(1e9, 0.0)}),
+    ],
+)
+def test_jobs_that_are_refused_or_compute_are_played_with_messages(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any) -> Any:
+        raise AssertionError("it needs messages")
+
+    monkeypatch.setattr("batprotocol.policies.counting.plain_texts", refuse)
+    assert simulate(Platform.homogeneous(3), workload, named("easy")()).is_complete
+
+
+def test_a_long_queue_is_searched_by_rankings(tmp_path: Path) -> None:
+    draw = random.Random(3)
+    jobs = [StaticJob(f"{n}", 0.0, draw.randint(1, 16), f"{n % 50}", 3.0 * (n % 50 + 1)) for n in range(1000)]
+    workload = Workload(jobs, {f"{n}": DelayProfile(2.0 * (n + 1)) for n in range(50)})
+    for name in ("easy", "easy-sjf", "greedy", "sjf"):
+        one, other = (
+            simulate(Platform.homogeneous(32), workload, named(name)(), on_turn=on_turn)
+            for on_turn in (None, lambda message, reply: None)
+        )
+        assert list(one.jobs) == list(other.jobs)
+
+
+def test_the_policy_knows_the_time_at_the_end() -> None:
+    policy = Policy(SJF(), EASY())
+    simulate(Platform.homogeneous(3), WORKLOAD, policy)
+    assert policy.state.now == pytest.approx(10, abs=0.01)
+    assert not policy.queue
+    assert len(policy.state.free) == 3
