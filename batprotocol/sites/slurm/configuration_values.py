@@ -37,7 +37,6 @@ __all__ = [
     "node_of",
     "over_subscribe",
     "partition_select",
-    "partition_state",
     "preempt_mode",
     "select_parameters",
 ]
@@ -699,18 +698,6 @@ def over_subscribe(text: str) -> dict[str, Any]:
     if not jobs or kept == 1:
         return {"over_subscribe": "no" if jobs else "exclusive", "over_subscribe_jobs": 1}
     return {"over_subscribe": "force" if kept & 0x8000 else "yes", "over_subscribe_jobs": jobs}
-
-
-def partition_state(text: str) -> str:
-    """The state of a partition.
-
-    >>> partition_state("drained")
-    'DRAIN'
-    """
-    for state in ("DOWN", "UP", "DRAIN", "INACTIVE"):  # only the beginning is compared
-        if text.upper().startswith(state):
-            return state
-    raise InputError(f"expected UP, DOWN, DRAIN or INACTIVE, got {shown(text)}")
 
 
 # Lines with the fields of DEFAULT lines
