@@ -21,7 +21,7 @@ from batprotocol._util.deprecation import old_names
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import format_hosts, frozen_hosts
-from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.policies.slurm import Phases, SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.parameters import ParameterStanding
 from batprotocol.sites.slurm.texts import span
@@ -411,9 +411,20 @@ def _reserving(run: Mapping[str, Any], name: str, nodes: str) -> str:
     raise ValueError(f"expected a command that makes the reservation {name}, got none")
 
 
-def scheduler_of(run: Mapping[str, Any], **options: Any) -> SlurmScheduler:
-    """The policy for a recorded run."""
-    return SlurmScheduler(configuration_of_run(run), phases_of(run), accounting=accounting_of_run(run), **options)
+def scheduler_of(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -> SlurmScheduler:
+    """The policy for a recorded run.
+
+    Args:
+        run: the recording.
+        seed: draws when the loops run; None: they run at the recorded moments.
+        options: further arguments of `SlurmScheduler`.
+    """
+    configuration = configuration_of_run(run)
+    if seed is None:
+        phases = phases_of(run)
+    else:
+        phases = Phases.drawn(seed, configuration.scheduler, configuration.priority.calc_period)
+    return SlurmScheduler(configuration, phases, accounting=accounting_of_run(run), **options)
 
 
 class Replay(NamedTuple):
@@ -432,18 +443,19 @@ class Replay(NamedTuple):
     nodes: list[str]
 
 
-def replay(run: Mapping[str, Any], **options: Any) -> Replay:
+def replay(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -> Replay:
     """Simulate a recorded run: the same jobs and events, under the policy `slurm`.
 
     Args:
         run: the recording.
+        seed: draws when the loops run, as a user of a slurm.conf has it; None: they run at the recorded moments.
         options: further arguments of `SlurmScheduler`.
 
     Raises:
         InputError: something in the recording cannot be read.
     """
     with readable(str(run.get("config", "recording"))):
-        scheduler = scheduler_of(run, **options)
+        scheduler = scheduler_of(run, seed=seed, **options)
         unfollowed = unfollowed_of(run)
         if unfollowed:
             name = run.get("config") or "the recording"
