@@ -21,7 +21,7 @@ from batprotocol._util.deprecation import old_names
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import format_hosts, frozen_hosts
-from batprotocol.policies.slurm import Phases, SlurmScheduler
+from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.parameters import ParameterStanding
 from batprotocol.sites.slurm.texts import span
@@ -31,6 +31,7 @@ from batprotocol.studies.slurm_recordings import (
     SlurmRun,
     accounting_of_run,
     configuration_of_run,
+    drawn_phases_of,
     is_recorded,
     number_of,
     phases_of,
@@ -51,6 +52,7 @@ __all__ = [
     "ReplayAgreement",
     "SlurmRun",
     "Start",
+    "WaitAgreement",
     "accounting_of_run",
     "configuration_of_run",
     "is_recorded",
@@ -65,6 +67,7 @@ __all__ = [
     "scheduler_of",
     "starts_of",
     "unfollowed_of",
+    "waits_judged",
 ]
 
 _RUN = 1.0
@@ -419,12 +422,8 @@ def scheduler_of(run: Mapping[str, Any], *, seed: int | None = None, **options: 
         seed: draws when the loops run; None: they run at the recorded moments.
         options: further arguments of `SlurmScheduler`.
     """
-    configuration = configuration_of_run(run)
-    if seed is None:
-        phases = phases_of(run)
-    else:
-        phases = Phases.drawn(seed, configuration.scheduler, configuration.priority.calc_period)
-    return SlurmScheduler(configuration, phases, accounting=accounting_of_run(run), **options)
+    phases = phases_of(run) if seed is None else drawn_phases_of(run, seed)
+    return SlurmScheduler(configuration_of_run(run), phases, accounting=accounting_of_run(run), **options)
 
 
 class Replay(NamedTuple):
@@ -435,12 +434,16 @@ class Replay(NamedTuple):
         rows: the row of each job, also of its later lives, by its full id.
         asked: what each job asked for, by its number.
         nodes: the names of the nodes, in the order of their numbers.
+        submitted: when each job was submitted, by its number.
+        interval: the seconds between two runs of backfill (bf_interval).
     """
 
     starts: list[Start]
     rows: dict[str, JobRow]
     asked: dict[str, dict[str, Any]]
     nodes: list[str]
+    submitted: Mapping[str, float] = {}
+    interval: float = 30.0
 
 
 def replay(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -> Replay:
@@ -463,12 +466,12 @@ def replay(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -
         nodes = scheduler.configuration.nodes
         platform = described_platform([f"{node.name} cores={node.cpus}" for node in nodes])
         profiles: dict[str, WorkloadProfile] = {}
-        jobs, asked = [], {}
+        jobs, asked, submitted = [], {}, dict[str, float]()
         for number, time, data, seconds, code in _jobs(run):
             profiles[f"p{number}"] = WorkloadProfile(DelayProfile(seconds), return_code=code)
             size = data["slurm"].get("nodes", [1])[0]
             jobs.append(StaticJob(number, time, size, f"p{number}", extra_data=json.dumps(data)))
-            asked[number] = data
+            asked[number], submitted[number] = data, time
         names = {node.name: place for place, node in enumerate(nodes)}
         events = sorted(_events(run, names))
     lists = [ExternalEventList.of(events, corrected=True)] if events else []
@@ -484,7 +487,8 @@ def replay(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -
         for each in scheduler.starts
     ]
     rows = {f"{row.workload_name}!{row.job_id}": row for row in result.jobs}
-    return Replay(starts, rows, asked, [node.name for node in nodes])
+    interval = scheduler.configuration.scheduler.bf_interval
+    return Replay(starts, rows, asked, [node.name for node in nodes], submitted, interval)
 
 
 def replayed(run: Mapping[str, Any], **options: Any) -> list[Start]:
@@ -569,6 +573,41 @@ def judged(run: Mapping[str, Any], simulated: Sequence[Start]) -> ReplayAgreemen
                 ordered += last[partition] < place
             last[partition] = place
     return ReplayAgreement(len(real), near, pairs, ordered, placed, misses)
+
+
+class WaitAgreement(NamedTuple):
+    """How far the waiting times of a replay and its recording agree: those before the first start of each job.
+
+    Attributes:
+        jobs: the jobs that start in the recording.
+        within: those that start within one bf_interval of it in the replay.
+        recorded, simulated: the sums of the waiting times, in seconds, of the jobs that start in both.
+    """
+
+    jobs: int
+    within: int
+    recorded: float
+    simulated: float
+
+    @property
+    def bias(self) -> float:
+        """How much longer the mean wait of the replay is, as a fraction of the recorded one; 0 without waits."""
+        return self.simulated / self.recorded - 1 if self.recorded > 0 else 0.0
+
+
+def waits_judged(run: Mapping[str, Any], replay: Replay) -> WaitAgreement:
+    """How far the waiting times of a replay and its recording agree."""
+    real, ours = dict[str, float](), dict[str, float]()
+    for found, starts in ((real, starts_of(run)), (ours, replay.starts)):
+        for start in starts:
+            found.setdefault(start.job, start.time)
+    both = [(time, ours[job], replay.submitted[job]) for job, time in real.items() if job in ours]
+    return WaitAgreement(
+        len(real),
+        sum(abs(one - other) <= replay.interval for one, other, _ in both),
+        sum(one - since for one, _, since in both),
+        sum(other - since for _, other, since in both),
+    )
 
 
 # The two schedules of a recorded Slurm: the recorded one, and that of its replay under the policy `slurm`.

@@ -133,7 +133,7 @@ def slurm_named(text: str, folder: str = "") -> type[SlurmScheduler]:
 
 
 def _changes(text: str) -> dict[str, float]:
-    """What the name says about chance."""
+    """The words of a name about chance."""
     changed: dict[str, float] = {}
     known = (_SEED, "tick", *_PHASES)
     for key, value in parse_qsl(text.partition("?")[2], keep_blank_values=True, max_num_fields=100):
@@ -154,7 +154,7 @@ def _changes(text: str) -> dict[str, float]:
 
 
 def _phases(changed: dict[str, float], configuration: SlurmConfiguration) -> Phases:
-    """The phases of a name: those that its seed draws, or the usual ones, and what it sets itself."""
+    """The phases of a name: those that its seed draws, or the usual ones, with those that it sets itself."""
     base = USUAL
     if _SEED in changed:
         base = Phases.drawn(int(changed.pop(_SEED)), configuration.scheduler, configuration.priority.calc_period)
