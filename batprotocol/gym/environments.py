@@ -20,6 +20,8 @@ from batprotocol.model.free_hosts import FrozenHosts
 from batprotocol.policies import EASY, FCFS, Backfilling, Order
 from batprotocol.simulator import Platform, SleepPState, Watts
 
+__path__: list[str] = []  # it was a package: its modules are found by their old names
+
 
 class Batch(Environment):
     """Choose the next job: an action is its place in the queue.

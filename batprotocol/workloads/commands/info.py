@@ -64,7 +64,7 @@ def show_info(name: str, *, hosts: int | None, as_json: bool) -> None:
 
 def _info_of_log(name: str, hosts: int | None) -> WorkloadInfo | None:
     """The description of the log of a resource manager; None for others, and without the package that reads logs."""
-    if find_spec("batprotocol.sites") is None:
+    if not (find_spec("batprotocol.sites") and find_spec("batprotocol.sites.logs")):
         return None
     from batprotocol.sites.logs.formats import is_logged, read_log
     from batprotocol.sites.logs.imports import Import
