@@ -96,7 +96,6 @@ LONG = (
     "house/test_sanitized.py",
     "house/test_typing.py",
     "house/test_wings.py",
-    "legacy/test_ages.py",
     "policies/test_everywhere.py",
     "policies/test_lets_wait_awhile.py",
     "edc/test_full_disk.py",
@@ -110,7 +109,6 @@ LONG = (
     "studies/test_watts_plot.py",
     "studies/test_whatif_page.py",
     "studies/test_with_batsim.py",
-    "testing/test_conformance_cli.py",
     "wire/test_bombs.py",
 )
 """The files that take longest: they compile with sanitizers, search for rare values, or start many programs."""
