@@ -1,7 +1,7 @@
 /* The profile of availability.py, and the reservations of backfilling.py in it, in C, the same to the last bit.
 
    What they are, is said there. The blocks and the steps on them are in blocks.h, the reservations in reserved.h, and
-   the futures of single hosts in steps.h. */
+   the futures of single hosts in steps.h and openings.h. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -10,6 +10,7 @@
 
 #include "../../native.h"
 #include "blocks.h"
+#include "openings.h"
 #include "reserved.h"
 #include "steps.h"
 
