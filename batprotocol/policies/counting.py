@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection
 from math import inf, nextafter
 from typing import Any, Final
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol._util.counting import step
 from batprotocol.errors import InputError
 from batprotocol.policies import allocations, orders
@@ -93,6 +95,7 @@ _FEW: Final = 2251799813685248.0
 """Below this number (2**51), a sum with three times as much is rounded to a whole number."""
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)  # else it has no values when `Policy` makes it
 class CountingPlanner(HostPlanner):
     """Decides which jobs start, and on which hosts.
 

@@ -78,6 +78,7 @@ def test_a_simulation_under_way_is_refused_in_a_sentence(kept: Path) -> None:
             pickle.loads((kept / "simulator.pickle").read_bytes())
 
 
+@pytest.mark.slow
 def test_the_store_of_a_study(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = read_rows("study.runs", all=True)
     assert sorted((row.axes["scheduler"], row.axes["seed"]) for row in rows) == [
