@@ -14,6 +14,7 @@ WITHOUT_ENGINE = True
 
 TESTED = {
     "gym._play": ("gym/test_gym_worlds.py", "refuse or backfilling or equal"),
+    "policies._plan": ("policies/slurm/test_compiled_plans.py", "not many"),
     "simulator.actions._actions": (
         "simulator/test_actions.py",
         "(wrong or broken or told or demands or cancelled or both_kinds) and not python",

@@ -7,7 +7,7 @@ the loops. The others are ineligible: they are held, before their begin, or wait
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from heapq import heappop
 from itertools import count
@@ -20,6 +20,7 @@ __all__ = [
     "IneligibleJobs",
     "JobStage",
     "NodeShare",
+    "RankedEntry",
     "SlurmEntry",
     "SlurmJob",
     "SlurmQueue",
@@ -214,13 +215,15 @@ class SlurmEntry(QueueEntry[SlurmJob, ClusterPartition]):
 
     Attributes:
         place: the place of the partition among those of the job.
+        row: the entry as the plan in C has it; None: not yet.
     """
 
-    __slots__ = ("place",)
+    __slots__ = ("place", "row")
 
     def __init__(self, job: SlurmJob, partition: ClusterPartition, place: int, number: int) -> None:
         super().__init__(job, partition, partition.tier, number)
         self.place = place
+        self.row: object = None
 
 
 RankedEntry: TypeAlias = tuple[Key, int, SlurmEntry]
@@ -275,7 +278,7 @@ class SlurmQueue:
         """The jobs, in no order."""
         return [entries[0].job for entries in self._entries.values()]
 
-    def snapshot(self) -> Sequence[RankedEntry]:
+    def snapshot(self) -> list[RankedEntry]:
         """The entries as they are now, with their keys and numbers."""
         if self._seen_at != self.changes:
             self._seen = list(self._sorted) if self._is_above is None else self._by_halves()
