@@ -637,7 +637,7 @@ class _BackfillRun:
 _TO_THE_END, _NOT_PLAIN = 0, 1
 """Why the loop in C ends: it is done, or a job has what it does not know. Else, a job may start."""
 _PLAIN, _ASKS, _CHOOSES = 1, 2, 4
-"""What the loop in C knows of a job: all of it; if not, it asks whether to test it, and which nodes it gets."""
+"""Flags of a job: the loop in C plans it; it asks whether to test it, and which nodes the job gets."""
 
 
 class _CompiledRun(_BackfillRun):
