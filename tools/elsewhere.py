@@ -20,8 +20,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = (
-    *("wire", "model", "builder", "conversation", "recordings/test_recording.py", "workloads", "results", "legacy"),
-    *("_util", "edc", "simulator"),
+    *("wire", "model", "builder", "conversation", "workloads", "results", "legacy", "_util", "edc", "simulator"),
+    *(f"policies/test_{name}.py" for name in ("independent", "promised", "window_cases", "caps_that_fall")),
+    *(f"policies/test_{name}_kept.py" for name in ("watts", "off")),
 )
 """The folders of tests/ with the tests of what works everywhere."""
 

@@ -51,7 +51,12 @@ def old_names(module: str, names: Mapping[str, str], late: Mapping[str, str] = {
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         _warn(f"{module}.{name}", f"{module}.{names[name]}")
         inner, _, new = f"{module}.{names[name]}".rpartition(".")
-        return getattr(importlib.import_module(inner), new)
+        try:
+            return getattr(importlib.import_module(inner), new)
+        except ModuleNotFoundError as error:
+            if error.name != inner:
+                raise
+            raise AttributeError(f"module {module!r} has no attribute {name!r} without {inner}") from None
 
     return find
 

@@ -87,6 +87,58 @@ MOVED: Final = {
 }
 """The present place of each documented module of version 0.2 that has another one; both below `batprotocol`."""
 
+_INNER: Final = {
+    "_util.distributions": "distributions",
+    "_util.tables": "left_out",
+    "campaigns.jdl": "campaigns.jdl.admission campaigns.jdl.campaigns",
+    "campaigns.model": "campaigns.model.campaigns campaigns.model.clusters campaigns.model.decisions"
+    " campaigns.model.events campaigns.model.forecasts campaigns.model.grid campaigns.model.jobs campaigns.model.rates"
+    " campaigns.model.record campaigns.model.settings campaigns.model.words",
+    "fast": "fast.messages",
+    "fast.values": "fast.values.agent fast.values.base fast.values.others fast.values.results fast.values.tasks",
+    "model": "model.doubles model.events.from_batsim model.events.from_edc model.placements model.progress"
+    " model.triggers",
+    "recordings": "capture.captures capture.entries capture.jobs capture.knowledge",
+    "recordings.statistics": "capture.statistics",
+    "recordings.timeline": "capture.timeline.values",
+    "results": "simulator.results.electricity simulator.results.failures simulator.results.observing"
+    " simulator.results.own simulator.results.result simulator.results.workflows",
+    "sites.logs": "history.jobs",
+    "sites.logs.platforms": "history.platforms.hosts",
+    "sites.slurm.accounting": "slurm.accounting.values",
+    "sites.slurm.configuration": "slurm.configuration.values",
+    "studies": "studies.store.rows",
+    "studies.comparing": "studies.comparing.ratios",
+    "workloads": "simulator.inputs.events simulator.inputs.hosts simulator.inputs.info simulator.inputs.platform"
+    " simulator.inputs.workflows simulator.inputs.workload",
+    "workloads.columns": "simulator.inputs.columns",
+    "workloads.electricity": "power.accounts power.events power.hosts power.tables power.trace power.units",
+    "workloads.host_events": "outages.events simulator.inputs.outages.failures simulator.inputs.outages.laws",
+    "workloads.network": "simulator.inputs.network simulator.inputs.zones",
+    "workloads.requests": "requests.allocated requests.amounts requests.attempts requests.dependencies"
+    " requests.features requests.offer requests.recordings requests.request requests.waiting",
+}
+"""The inner modules of version 0.2 that pickles of its values name, by the module that has these values now."""
+
+_OLD: Final = MOVED | {old: new for new, names in _INNER.items() for old in names.split()}
+
+_RENAMED: Final = {("workloads.network", "Member"): "ZoneMember"}
+"""Classes that have another name besides, by the module that has them now."""
+
+_UNDER_WAY: Final = (
+    "conversation.holding",
+    "conversation.power",
+    "gym.environments.",
+    "gym.worlds",
+    "simulator.batsim.actors",
+    "simulator.batsim.server.",
+    "simulator.batsim.state.",
+    "simulator.inputs.traces",
+    "simulator.machine.",
+    "simulator.queue",
+)
+"""The beginnings of the modules of version 0.2 that a simulation under way was made of."""
+
 _PACKAGE: Final = f"{__name__.split('.')[0]}."
 
 
@@ -104,7 +156,7 @@ class _OldName:
         new = import_module(self._new)
 
         def find(name: str) -> Any:
-            return getattr(new, name)
+            return getattr(new, _RENAMED.get((self._new.removeprefix(_PACKAGE), name), name))
 
         names = getattr(new, "__all__", [name for name in vars(new) if not name.startswith("_")])
         module.__dict__.update(__getattr__=find, __all__=names, __doc__=new.__doc__)
@@ -119,8 +171,15 @@ class _Finder:
         """The module that an old name means, with a warning at the line that imports it."""
         if not fullname.startswith(_PACKAGE):
             return None
-        new = MOVED.get(fullname.removeprefix(_PACKAGE))
+        old = fullname.removeprefix(_PACKAGE)
+        new = _OLD.get(old)
         if new is None:
+            if old.startswith(_UNDER_WAY):
+                raise ModuleNotFoundError(
+                    f"No module named {fullname!r}: if a pickle has it, it is a simulation under way, which only the"
+                    " version of batprotocol that wrote it can read",
+                    name=fullname,
+                )
             return None
         new = _PACKAGE + new
         warnings.warn(f"{fullname} is deprecated: use {new} instead", DeprecationWarning, stacklevel=2)

@@ -29,6 +29,8 @@ from batprotocol.campaigns.model import (
 )
 from batprotocol.errors import InputError, JdlError, shown
 
+__path__: list[str] = []  # it was a package: its modules are found by their old names
+
 __all__ = [
     "AdmissionRules",
     "CampaignSubmission",

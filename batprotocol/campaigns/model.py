@@ -40,6 +40,8 @@ from batprotocol.campaigns._values import (
     exit_text,
 )
 
+__path__: list[str] = []  # it was a package: its modules are found by their old names
+
 __all__ = [
     "CIGRI_2",
     "CIGRI_3",

@@ -224,7 +224,7 @@ def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
     except MemoryError:
         return 1, f"{NAME}: there is not enough memory for this"
     except Exception as error:
-        package = ".".join(error.name.split(".")[:2]) if isinstance(error, ImportError) and error.name else ""
+        package = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
         if package.startswith("batprotocol."):  # whoever packed this library left it out
             return 1, f"{NAME}: this installation is without {package}, which this needs"
         place = _place(error)

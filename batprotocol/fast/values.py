@@ -13,6 +13,8 @@ import msgspec
 from batprotocol._util.deprecation import old_names
 from batprotocol.model.value import OptionalTupleOf, TupleOf, Value, tuples_into
 
+__path__: list[str] = []  # it was a package: its modules are found by their old names
+
 __all__ = [
     "ALLOWED",
     "ANY_PROCESS",

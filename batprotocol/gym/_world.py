@@ -6,6 +6,7 @@ and of jobs that only take time.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
@@ -23,7 +24,7 @@ from batprotocol.model import FinalJobState
 from batprotocol.model.free_hosts import FrozenHosts
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies import Backfilling, Order, State
-from batprotocol.simulator import JobRow
+from batprotocol.simulator import TAU, JobRow
 from batprotocol.workloads.electricity import Kind
 from batprotocol.workloads.requests import Allocated
 
@@ -116,11 +117,15 @@ class World(ABC):
         part = slice(first, first + count)
         self.log, self.first, self.count, self.ranks, self.tried = log, first, count, ranks, tried
         self.times = Times(log.submitted[part], log.lasts[part])
-        self.sizes: list[int] = log.sizes[part].tolist()
-        self.submitted: list[float] = log.submitted[part].tolist()
-        self.walltimes: list[float] = log.walltimes[part].tolist()
-        self.lasts: list[float] = log.lasts[part].tolist()
+        self.list_jobs(part)
         self.settle()
+
+    def list_jobs(self, part: slice) -> None:
+        """Make lists of what is known of the jobs."""
+        self.sizes: list[int] = self.log.sizes[part].tolist()
+        self.submitted: list[float] = self.log.submitted[part].tolist()
+        self.walltimes: list[float] = self.log.walltimes[part].tolist()
+        self.lasts: list[float] = self.log.lasts[part].tolist()
 
     def settle(self) -> None:
         """Set the state before the first submission."""
@@ -251,6 +256,14 @@ class World(ABC):
     def running(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         """The latest ends of the running jobs, and the jobs."""
         return np.array(self.ends, np.float64), np.array(self.end_jobs, np.int64)
+
+    def outcome_numbers(self) -> npt.NDArray[np.int64]:
+        """`outcomes` as an array."""
+        return np.array(self.outcomes, np.int64)
+
+    def start_times(self) -> npt.NDArray[np.float64]:
+        """`starts` as an array."""
+        return np.array(self.starts, np.float64)
 
     def pending(self) -> npt.NDArray[np.int64]:
         """The submitted jobs that have not started."""
@@ -403,6 +416,21 @@ class World(ABC):
         """The hosts that a job that has started uses: its share of their cores, where jobs share hosts."""
         return self.sizes[job]
 
+    def sums(self) -> tuple[float, float, float, float]:
+        """The sums of bounded slowdowns, waiting times, and hosts times seconds, of all outcomes; and the last end.
+
+        Each sum is rounded once.
+        """
+        slowdowns, waits, areas, end = [], [], [], 0.0
+        for job in self.outcomes:
+            start, last = self.starts[job], self.lasts[job]
+            wait = start - self.submitted[job]
+            slowdowns.append(max(1.0, (wait + last) / max(last, TAU)))
+            waits.append(wait)
+            areas.append(self.used(job) * last)
+            end = max(end, start + last)
+        return math.fsum(slowdowns), math.fsum(waits), math.fsum(areas), end
+
     @property
     def allocated(self) -> Sequence[Allocated]:
         """The amounts that started jobs take of shared hosts; none, if jobs have whole hosts."""
@@ -453,19 +481,30 @@ class PythonDirect(World):
 
 
 class NativeDirect(World):
-    """The same with its state and steps in C. Its attributes return copies."""
+    """The same with its state and steps in C. Its attributes return copies. Those of `vector` step many in one call."""
 
     __slots__ = ("_play",)
 
+    def list_jobs(self, part: slice) -> None:
+        """They are made when somebody reads them, see `__getattr__`: steps in C need none."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _LISTS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        super().list_jobs(slice(self.first, self.first + self.count))
+        return getattr(self, name)
+
     def settle(self) -> None:
         log, part = self.log, slice(self.first, self.first + self.count)
-        order = np.arange(self.count)
-        floats = (log.submitted[part], log.walltimes[part], log.lasts[part])
-        ranks, tried = (order if each is None else each for each in (self.ranks, self.tried))
-        fixed = b"".join(each.tobytes() for each in (*floats, *(log.sizes[part], ranks, tried)))
-        has = (self.ranks is not None, self.tried is not None)
-        self._play = _Play(fixed, self.count, log.hosts, log.resolution, log.per_second, log.is_whole, *has)
+        columns = (log.submitted[part], log.walltimes[part], log.lasts[part], log.sizes[part], self.ranks, self.tried)
+        times = (log.resolution, log.per_second, log.is_whole)
+        self._play = _Play(columns, self.first, self.count, log.hosts, *times)
         self._play.advance()
+
+    @property
+    def play(self) -> Play:
+        """The state in C."""
+        return self._play
 
     def copy(self) -> NativeDirect:
         made = self.__class__.__new__(self.__class__)
@@ -494,8 +533,17 @@ class NativeDirect(World):
         self._play.see(row, *tables, *layout)
         return True
 
+    def sums(self) -> tuple[float, float, float, float]:
+        return self._play.sums()
+
     def head(self, limit: int) -> npt.NDArray[np.int64]:
         return np.frombuffer(self._play.queue(limit), np.int64)
+
+    def outcome_numbers(self) -> npt.NDArray[np.int64]:
+        return np.frombuffer(self._play.started, np.int64)
+
+    def start_times(self) -> npt.NDArray[np.float64]:
+        return np.frombuffer(self._play.starts)
 
     def running(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         return np.frombuffer(self._play.ends), np.frombuffer(self._play.end_jobs, np.int64)
@@ -520,6 +568,9 @@ class NativeDirect(World):
         started = outcomes = property(lambda self: array("q", self._play.started))
         starts = property(lambda self: array("d", self._play.starts))
         finished = property(lambda self: array("q", self._play.finished))
+
+
+_LISTS = frozenset(("sizes", "submitted", "walltimes", "lasts"))
 
 
 def _restored(

@@ -33,7 +33,7 @@ from batprotocol.gym.machines import (
     Machine,
     platform_of,
 )
-from batprotocol.gym.observations import RUNNING, Sight, default_features
+from batprotocol.gym.observations import RUNNING, Lasting, Sight, default_features
 from batprotocol.gym.rewards import Reward, RowsReward, reward_of, summed_up
 from batprotocol.policies import (
     EASY,
@@ -318,10 +318,13 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         self.shows_mask = chosen.mask_in_observation
         self.backfiller: Backfiller | None = None
         self._world: World | None = None
+        self._lasting: Lasting | None = None
         self._is_over = True
         self._is_closed = False
         self._value = 0.0
         self._refused: str | None = None
+        self._changes = [0]
+        self._counted: npt.NDArray[np.float64] | None = None
         self.action_space = self.actions()
         self.observation_space = self._observation_space()
 
@@ -401,6 +404,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
 
     def close(self) -> None:
         """Close the environment. It may be closed twice."""
+        self._detach(goes_on=False)
         self._world = None
         self._is_closed = True
 
@@ -415,21 +419,47 @@ class Environment(gymnasium.Env[Any, Any], ABC):
 
     def decide(self, action: Any) -> tuple[float, bool]:
         """The same as `step` without an observation, for rollouts: the reward, and whether the episode is over."""
-        world = self.world
-        if self._is_over:
-            raise ResetNeeded("the episode is over: call reset() first")
+        world = self.expect_episode()
+        self._detach()
         self._refused = None
-        action = self._checked(action)
+        action = self.checked(action)
         if not world.is_over:
             self.act(action)
         self._go_on(world)
+        return self._rewarded(world), self._is_over
+
+    def _detach(self, goes_on: bool = True) -> None:
+        """Tell a vector of which this is a part that something happens without it; see `VectorEnvironment`.
+
+        If the episode goes on, what the vector has counted for the reward is taken over.
+        """
+        counted, self._counted = self._counted, None
+        self._changes[0] += 1
+        if counted is not None and goes_on:
+            *counts, self._value = counted.tolist()
+            self._reward.recount(*counts)
+
+    def _rewarded(self, world: World) -> float:
+        """The reward of the step that was made."""
         if self.reward_at == "step":
             before, self._value = self._value, self._reward.value(world)
-            return self._value - before, self._is_over
-        return (self._reward.value(world) if self._is_over else 0.0), self._is_over
+            return self._value - before
+        return self._reward.value(world) if self._is_over else 0.0
+
+    def expect_episode(self) -> World:
+        """The world of an episode that is not over.
+
+        Raises:
+            ResetNeeded: it is over, or none has begun.
+        """
+        world = self.world
+        if self._is_over:
+            raise ResetNeeded("the episode is over: call reset() first")
+        return world
 
     def value(self) -> float:
         """The reward of the episode until now, independent of `reward_at`."""
+        self._detach()
         return self._reward.value(self.world)
 
     def observe(self) -> Any:
@@ -440,7 +470,10 @@ class Environment(gymnasium.Env[Any, Any], ABC):
 
     def write(self, row: Numbers) -> None:
         """Write the present observation into a row of numbers."""
-        self.sight.write(self.world, self._lasting, row)
+        world = self.world
+        if self._lasting is None:
+            self._lasting = self.sight.lasting(world)
+        self.sight.write(world, self._lasting, row)
 
     def shaped(self, rows: Numbers, masks: Mask | None) -> Any:
         """One or several rows of numbers in the shape of observations. Give masks if observations contain them."""
@@ -497,6 +530,7 @@ class Environment(gymnasium.Env[Any, Any], ABC):
     def snapshot(self) -> Snapshot:
         """This moment. `restore` returns to it any number of times, in this or another environment of the same log."""
         own = {name: getattr(self, name) for name in self.own}
+        self._detach()
         return Snapshot(self.world.copy(), _copied(self._reward), self._value, self._is_over, own)
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -508,7 +542,8 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         is_other = self._world is None or self._world.first != snapshot.world.first
         self._world = snapshot.world.copy()
         if is_other:
-            self._lasting = self.sight.lasting(self._world)
+            self._lasting = None
+        self._detach(goes_on=False)
         self._reward, self._value, self._is_over = _copied(snapshot.reward), snapshot.value, snapshot.is_over
         self._refused = None
         for name, value in snapshot.own.items():
@@ -557,8 +592,9 @@ class Environment(gymnasium.Env[Any, Any], ABC):
         ranks = None if self._ranks is None else self._ranks[first : first + self.jobs]
         tried = None if self.backfiller is None else self.backfiller.tried(first, self.jobs)
         world = self._world = self.make_world(first, ranks, tried)
-        self._lasting = self.sight.lasting(world)
+        self._lasting = None
         self._reward = self.reward.begin(world)
+        self._detach(goes_on=False)
         self._value, self._is_over, self._refused = 0.0, False, None
         self.begin()
         self._go_on(world)
@@ -584,14 +620,14 @@ class Environment(gymnasium.Env[Any, Any], ABC):
             if not 0 <= first <= len(self.log) - self.jobs:
                 raise InputError(f"expected first in [0, {len(self.log) - self.jobs}], got {first}")
             return first
-        number = int(self.np_random.integers(sum(len(part) for part in self._parts)))
+        number = int(self.np_random.integers(sum(map(len, self._parts))))
         for part in self._parts:
             if number < len(part):
                 return part[number]
             number -= len(part)
         raise AssertionError("a number that was drawn lies in one of the parts")
 
-    def _checked(self, action: Any) -> Any:
+    def checked(self, action: Any) -> Any:
         """An action, if it is in the space. Whole numbers are checked here, which is faster."""
         space = self.action_space
         if isinstance(space, spaces.Discrete):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,18 @@ from batprotocol.gym.log import order_of
 from batprotocol.model.free_hosts import FrozenHosts
 from batprotocol.policies import EASY, FCFS, Backfilling, Order
 from batprotocol.simulator import Platform, SleepPState, Watts
+
+__path__: list[str] = []  # it was a package: its modules are found by their old names
+
+REFUSALS: Final = (
+    "",
+    "no event will come while all jobs wait, so the first job is chosen",
+    "place {action} of the queue is empty: {waiting} jobs wait",
+    "place {action} of the queue does not fit now",
+    "the job at place {action} of the queue cannot start now, so no job starts",
+)
+"""Why an action is refused. The steps in C report the position in this tuple."""
+_NO_EVENT, _EMPTY, _TOO_LARGE, _CANNOT_START = range(1, len(REFUSALS))
 
 
 class Batch(Environment):
@@ -51,7 +63,7 @@ class Batch(Environment):
     ) -> None:
         if choice not in ("any", "fitting"):
             raise InputError(f"expected choice to be 'any' or 'fitting', got {shown(choice)}")
-        self.only_fitting, self._can_wait = choice == "fitting", wait
+        self.only_fitting, self.can_wait = choice == "fitting", wait
         kind = backfilling_of(backfilling)
         if kind is not None and self.only_fitting:
             raise InputError("choice='fitting' excludes backfilling, as no chosen job waits: use choice='any'")
@@ -63,7 +75,7 @@ class Batch(Environment):
         self.backfiller = None if kind is None else Backfiller(kind, self.log, is_in_order)
 
     def actions(self) -> spaces.Space[Any]:
-        return spaces.Discrete(self.max_queue + self._can_wait)
+        return spaces.Discrete(self.max_queue + self.can_wait)
 
     def is_due(self) -> bool:
         world = self.world
@@ -73,13 +85,13 @@ class Batch(Environment):
 
     def mask(self) -> Mask:
         world = self.world
-        made = np.zeros(self.max_queue + self._can_wait, np.int8)
+        made = np.zeros(self.max_queue + self.can_wait, np.int8)
         seen = min(world.waiting, self.max_queue)
         if self.only_fitting:
             made[:seen] = self._fit(seen)
         else:
             made[:seen] = 1
-        if self._can_wait and self.world.goes_on:
+        if self.can_wait and self.world.goes_on:
             made[-1] = 1
         return made
 
@@ -131,11 +143,11 @@ class Batch(Environment):
         if action == self.max_queue:
             if self.world.goes_on:
                 return -1
-            self.refuse("no event will come while all jobs wait, so the first job is chosen")
+            self.refuse(REFUSALS[_NO_EVENT])
         else:
-            what = "does not fit now" if action < waiting else f"is empty: {waiting} jobs wait"
-            self.refuse(f"place {action} of the queue {what}")
-            if self._can_wait and self.world.goes_on:
+            why = REFUSALS[_TOO_LARGE if action < waiting else _EMPTY]
+            self.refuse(why.format(action=action, waiting=waiting))
+            if self.can_wait and self.world.goes_on:
                 return -1
         return next(place for place in range(waiting) if self._is_allowed(place))
 
@@ -382,7 +394,7 @@ class Backfill(Environment):
 
     def __init__(self, *arguments: Any, reserve: bool = True, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._reserve = Backfiller(EASY(), self.log, True) if reserve else None
+        self.reserve = Backfiller(EASY(), self.log, True) if reserve else None
         self._is_settled = False
 
     def actions(self) -> spaces.Space[Any]:
@@ -410,10 +422,10 @@ class Backfill(Environment):
         world = self.world
         if action in self._places():
             first = world.queue[0]
-            world.overtake(first, world.take(action), self._reserve)
+            world.overtake(first, world.take(action), self.reserve)
             return
         if action != self.max_queue:
-            self.refuse(f"the job at place {action} of the queue cannot start now, so no job starts")
+            self.refuse(REFUSALS[_CANNOT_START].format(action=action))
         self._is_settled = True
 
     def _places(self) -> list[int]:
@@ -421,4 +433,4 @@ class Backfill(Environment):
         world = self.world
         if len(world.queue) < 2:
             return []
-        return world.overtaking(world.queue[: self.max_queue], self._reserve)
+        return world.overtaking(world.queue[: self.max_queue], self.reserve)

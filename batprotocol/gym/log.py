@@ -54,6 +54,8 @@ class LogArrays:
         walltimes: the seconds after which each job is killed; `NEVER`: never.
         lasts: the run time of each job in seconds: its delay, or its walltime if that is less. NaN if only the
             simulator can compute it.
+        is_plain: whether all jobs are delays, whose run times are known and do not depend on their hosts.
+        tables: what observations have computed of all jobs, by the names of features.
 
     Raises:
         InputError: a job can never run: it requests no hosts, or more than there are.
@@ -71,6 +73,7 @@ class LogArrays:
         self.hosts = workload.resource_count if hosts is None else hosts
         self._name: tuple[str, int | None, float | None] | None = None
         self._ranks: dict[Order, npt.NDArray[np.int64]] = {}
+        self.tables: dict[tuple[str, ...], Any] = {}
         if self.hosts < 1:
             raise InputError(f"expected a machine of at least one host, got {self.hosts}")
         count = len(workload)
@@ -100,6 +103,7 @@ class LogArrays:
         if order is not None:
             rounded, sizes, walltimes, lasts = rounded[order], sizes[order], walltimes[order], lasts[order]
         self.submitted, self.sizes, self.walltimes, self.lasts = rounded, sizes, walltimes, lasts
+        self.is_plain = not np.isnan(lasts).any()
 
     @classmethod
     def of(
@@ -131,11 +135,6 @@ class LogArrays:
 
     def __len__(self) -> int:
         return len(self.submitted)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether all jobs are delays, whose run times are known and do not depend on their hosts."""
-        return not np.isnan(self.lasts).any()
 
     def rounded(self, time: float) -> float:
         """A time, rounded to the resolution as in policies."""

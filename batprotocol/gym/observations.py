@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from batprotocol.errors import InputError, shown
 from batprotocol.gym._world import HostLayout, World
-from batprotocol.gym.log import order_of
+from batprotocol.gym.log import LogArrays, order_of
 from batprotocol.gym.machines import Machine
+from batprotocol.policies import Order
 
 __all__ = ["FEATURES", "MACHINE", "RUNNING", "Feature", "Lasting", "Sight", "default_features"]
 
@@ -76,6 +77,8 @@ FEATURES: Final = {
 """The features of a waiting job, by name. The name of a queue order (`f4`) is a feature, too: the place of the job in
 that order among the observed jobs, from 0 for the first one to less than 1."""
 
+_OWN: Final = frozenset(FEATURES.values())
+"""The features of this module, whose values depend on the job only, not on the episode."""
 _OLD_FEATURES: Final = {"there": "present"}
 
 
@@ -210,8 +213,11 @@ class Sight:
         self._changing = [(place, each.changing) for place, each in enumerate(self.features) if each.changing]
         fits = self.names.index("fits") if self.names.count("fits") == 1 else -1
         sizes = (max_queue, max_running, self.width, self._waited, self._until, fits)
-        self._layout = HostLayout(sizes, tuple(self._times)) if len(self._times) <= _MOST_TIMES else None
+        self.layout = HostLayout(sizes, tuple(self._times)) if len(self._times) <= _MOST_TIMES else None
+        """The layout for worlds that write observations themselves; None: it has too many times."""
         self._others = [(place, change) for place, change in self._changing if place != fits]
+        self.is_of_log = all(each in _OWN or not (each.lasting or each.waited or each.until) for each in self.features)
+        """Whether the values that never change are the same in all episodes."""
 
     def __deepcopy__(self, memo: object) -> Sight:
         return self  # it never changes
@@ -224,11 +230,23 @@ class Sight:
 
     def lasting(self, world: World) -> Lasting:
         """Compute the values of the jobs of an episode that never change."""
-        log = world.log
         part = slice(world.first, world.first + world.count)
+        if not self.is_of_log:
+            return self._of_jobs(world.log, part)
+        whole = self.table(world.log)
+        return Lasting(whole.features[part], whole.known[part], whole.sizes[part], whole.parts[part])
+
+    def table(self, log: LogArrays) -> Lasting:
+        """The values of all jobs of a log that never change, which it keeps for all environments."""
+        found: Lasting | None = log.tables.get(self.names)
+        if found is None:
+            found = log.tables[self.names] = self._of_jobs(log, slice(0, len(log)))
+        return found
+
+    def _of_jobs(self, log: LogArrays, part: slice) -> Lasting:
         sizes, walltimes = log.sizes[part].astype(np.float64), log.walltimes[part]
-        features = np.zeros((world.count, self.width), np.float32)
-        known = np.empty((world.count, 2 + len(self._times)))
+        features = np.zeros((len(sizes), self.width), np.float32)
+        known = np.empty((len(sizes), 2 + len(self._times)))
         known[:, 0], known[:, 1] = log.submitted[part], sizes
         for place, feature in enumerate(self.features):
             if feature.lasting is not None:
@@ -238,6 +256,11 @@ class Sight:
             assert scale is not None
             known[:, column] = scale(sizes, walltimes, log.hosts)
         return Lasting(features, known, log.sizes[part], (sizes / log.hosts).astype(np.float32))
+
+    def ranked(self) -> list[tuple[int, Order]] | None:
+        """The columns that are places in orders, with these; None: others change, too, that a world does not write."""
+        found = [(place, order_of(self.names[place])) for place, _ in self._others if self.names[place] not in FEATURES]
+        return found if len(found) == len(self._others) and not self.shape else None
 
     def write(self, world: World, lasting: Lasting, row: _Row) -> None:
         """Write the present observation.
@@ -250,7 +273,7 @@ class Sight:
         waiting = world.waiting
         seen = min(waiting, self.max_queue)
         tables = (lasting.features, lasting.known, lasting.parts)
-        if self._layout is not None and world.see(row, tables, self._layout):
+        if self.layout is not None and world.see(row, tables, self.layout):
             if self._others and seen:
                 self._write_others(world, world.head(seen), row[: seen * self.width].reshape(seen, self.width))
             return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from copy import copy
 from heapq import heappop, heappush
 from typing import ClassVar, Final, TypeAlias, TypeVar
 
@@ -48,7 +47,17 @@ class Reward(ABC):
 
     def begin(self: _Self, world: World) -> _Self:
         """The reward of a new episode."""
-        return copy(self)
+        made = self.__class__.__new__(self.__class__)
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def counts(self) -> tuple[float, float, float]:
+        """Its counts of the jobs that have started, for an engine in C that counts on; see `COUNTED`."""
+        raise NotImplementedError
+
+    def recount(self, counted: float, total: float, end: float) -> None:
+        """Take over the counts of such an engine."""
+        raise NotImplementedError
 
     @abstractmethod
     def value(self, world: World) -> float:
@@ -70,12 +79,18 @@ class _OfJobs(Reward, ABC):
         made._counted, made._sum = 0, 0.0
         return made
 
+    def counts(self) -> tuple[float, float, float]:
+        return self._counted, self._sum, 0.0
+
+    def recount(self, counted: float, total: float, end: float) -> None:
+        self._counted, self._sum = int(counted), total
+
     def value(self, world: World) -> float:
-        first, outcomes = self._counted, world.outcomes
+        first, outcomes = self._counted, world.outcome_numbers()
         if len(outcomes) > first:
-            new = np.array(outcomes[first:])
-            lasted = _known(world, world.times.lasts[new], new, world.lasts)
-            values = self.of_jobs(np.array(world.starts)[new] - world.times.submitted[new], lasted)
+            new = outcomes[first:]
+            waited, lasted = _times(world, new)
+            values = self.of_jobs(waited, lasted)
             if len(new) == world.count:  # all at once: without rounding of intermediate sums
                 return -math.fsum(values.tolist()) / world.count
             self._sum += math.fsum(values.tolist())
@@ -83,7 +98,9 @@ class _OfJobs(Reward, ABC):
         total = self._sum
         waiting = _NOBODY if world.is_over else world.pending()
         if len(waiting):
-            lasted = _known(world, world.times.lasts.take(waiting), waiting, world.walltimes)
+            lasted = world.times.lasts.take(waiting)
+            if not world.knows_ends:  # walltimes in place of times that only the simulator can compute
+                lasted = np.where(np.isnan(lasted), np.array(world.walltimes)[waiting], lasted)
             total += float(self.of_jobs(world.now - world.times.submitted.take(waiting), lasted).sum())
         return -total / max(world.counted, 1)
 
@@ -91,9 +108,10 @@ class _OfJobs(Reward, ABC):
 _NOBODY: Final = np.empty(0, np.int64)
 
 
-def _known(world: World, lasted: Floats, jobs: npt.NDArray[np.int64], others: Sequence[float]) -> Floats:
-    """The run times of jobs, or other times in place of those that only the simulator can compute."""
-    return lasted if world.knows_ends else np.where(np.isnan(lasted), np.array(others)[jobs], lasted)
+def _times(world: World, jobs: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The waiting times and the run times of jobs that are outcomes."""
+    waited = world.start_times().take(jobs) - world.times.submitted.take(jobs)
+    return waited, (world.times.lasts if world.knows_ends else np.array(world.lasts)).take(jobs)
 
 
 class BoundedSlowdown(_OfJobs):
@@ -127,6 +145,12 @@ class Utilisation(Reward):
 
     def begin(self, world: World) -> Utilisation:
         return Utilisation()
+
+    def counts(self) -> tuple[float, float, float]:
+        return self._counted, self._area, self._end
+
+    def recount(self, counted: float, total: float, end: float) -> None:
+        self._counted, self._area, self._end = int(counted), total, end
 
     def value(self, world: World) -> float:
         for job in world.outcomes[self._counted :]:
@@ -234,6 +258,10 @@ REWARDS: Final = {kind.name: kind for kind in (BoundedSlowdown, Waiting, Utilisa
 """The rewards by name."""
 
 
+COUNTED: Final[dict[type[Reward], int]] = {BoundedSlowdown: 1, Waiting: 2, Utilisation: 3}
+"""The rewards that the engine in C computes, too, with their numbers there."""
+
+
 def reward_of(given: Reward | OwnMetric | RowsReward | str) -> Reward:
     """The reward with a name, or from a metric of your own or a function of the rows of finished jobs.
 
@@ -256,15 +284,10 @@ def reward_of(given: Reward | OwnMetric | RowsReward | str) -> Reward:
 
 def summed_up(world: World) -> dict[str, float]:
     """The metrics of an episode that is over, by their names in `info`."""
-    outcomes, starts = world.outcomes, world.starts
-    waits = [starts[job] - world.submitted[job] for job in outcomes]
-    lasts = [world.lasts[job] for job in outcomes]
-    ends = max((starts[job] + world.lasts[job] for job in outcomes), default=0.0)
-    area = sum(world.used(job) * world.lasts[job] for job in outcomes)
-    passed = world.log.hosts * (ends - world.submitted[0])
-    slowdowns = [max(1.0, (wait + last) / max(last, TAU)) for wait, last in zip(waits, lasts, strict=True)]
+    slowdowns, waits, area, end = world.sums()
+    count, passed = max(len(world.outcomes), 1), world.log.hosts * (end - float(world.times.submitted[0]))
     return {
-        "mean_bounded_slowdown": sum(slowdowns) / max(len(slowdowns), 1),
-        "mean_waiting_time": sum(waits) / max(len(waits), 1),
+        "mean_bounded_slowdown": slowdowns / count,
+        "mean_waiting_time": waits / count,
         "utilisation": area / passed if passed > 0 else 0.0,
     }

@@ -37,6 +37,8 @@ from batprotocol.model.value import HostString, OptionalTupleOf, TupleOf, Value,
 if TYPE_CHECKING:
     from procset import ProcSet
 
+__path__: list[str] = []  # it was a package: its modules are found by their old names
+
 __all__ = [
     "BATSIM_TO_EDC",
     "EDC_TO_BATSIM",

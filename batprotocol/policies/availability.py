@@ -18,7 +18,7 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import islice
 from operator import add, le, sub
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 from batprotocol.workloads.requests.notation import GPU
 from batprotocol.workloads.requests.offers import Needs, Offer
@@ -238,14 +238,6 @@ def per_second(resolution: float) -> float:
     return whole if math.isclose(whole * resolution, 1.0) else 1 / resolution
 
 
-class Reserved(Protocol):
-    """A job with a reservation: its number, its hosts, and its expected run time in seconds."""
-
-    number: int
-    size: int
-    expected: float
-
-
 class PythonProfile:
     """The number of free hosts from each time on.
 
@@ -384,40 +376,6 @@ class PythonProfile:
             if times[-1] >= before and begin < 0:
                 return math.inf
         return begin if 0 <= begin < before else math.inf
-
-    def compress(
-        self,
-        jobs: Iterable[Reserved],
-        starts: dict[int, float],
-        ends: dict[int, float],
-        now: float,
-        resolution: float,
-    ) -> list[tuple[float, int]]:
-        """Move each reservation to the first time at which it fits now, one after the other; never to a later time.
-
-        Args:
-            jobs: the jobs whose reservations move, in this order.
-            starts: the begin of the reservation of each job, by its number; it is changed.
-            ends: the end of each, likewise.
-            now: the first time.
-            resolution: times that differ by less count as equal, in seconds: ends are rounded to it.
-
-        Returns:
-            The new starts, with the numbers of the jobs.
-        """
-        moved = []
-        for job in jobs:
-            number, size = job.number, job.size
-            before = starts[number]
-            if before <= now:
-                continue
-            start = self.earliest(size, job.expected - resolution / 2, before)
-            if start < before:
-                self.change(max(before, now), ends[number], size)
-                starts[number], ends[number] = start, rounded(start + job.expected, resolution)
-                self.change(start, ends[number], -size)
-                moved.append((start, number))
-        return moved
 
     def gaps(self, most: int) -> list[tuple[int, float]]:
         """Pairs (hosts, seconds): how long hosts are free from the first time on. Few hosts for long come first."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from heapq import heapify, heappop, heappush
 from itertools import islice
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
 
 from batprotocol.errors import SchedulerError
-from batprotocol.policies.availability import Profile
+from batprotocol.policies.availability import Profile, PythonProfile, rounded
 from batprotocol.policies.jobs import RunningJob, State, WaitingJob
 from batprotocol.policies.orders import Order
 from batprotocol.policies.queue import Gap, Queue
@@ -202,8 +203,155 @@ class EASY(Backfilling):
 # Backfilling with several reservations: for each waiting job (conservative), or for the first ones of the queue.
 
 
-_FEW = 64
+_FEW: Final = 64
 """Up to this number, reservations that are not valid any more stay in the heap."""
+
+
+class PythonReservedJobs:
+    """The reservations of the jobs that wait, in a profile.
+
+    Args:
+        profile: the profile. Its hosts are taken at the times of the reservations.
+        resolution: times that differ by less count as equal, in seconds: ends are rounded to it.
+    """
+
+    def __init__(self, profile: PythonProfile, resolution: float) -> None:
+        self._profile, self._resolution = profile, resolution
+        self._jobs: dict[int, tuple[int, float]] = {}  # the size and the expected run time of each job that waits
+        self._starts: dict[int, float] = {}
+        self._ends: dict[int, float] = {}
+        self._next: list[tuple[float, int]] = []  # a heap of starts, also of some that are not valid any more
+        self._endless: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._jobs
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether a job waits for one without a walltime, and has no time to start."""
+        return bool(self._endless)
+
+    def add(self, number: int, rank: object, size: int, expected: float, start: float) -> None:
+        """A job gets a reservation.
+
+        Args:
+            number: the number of the job.
+            rank: its place in the order of the queue, which can be compared with other ranks; None: the order changes.
+            size: the number of its hosts.
+            expected: its expected run time, in seconds.
+            start: the time from which on it has a reservation.
+        """
+        self._jobs[number] = size, expected
+        self._put(number, start)
+
+    def _put(self, number: int, start: float) -> None:
+        size, expected = self._jobs[number]
+        self._starts[number] = start
+        if start == math.inf:
+            self._endless.add(number)
+        else:
+            self._endless.discard(number)
+        end = self._ends[number] = rounded(start + expected, self._resolution)
+        heappush(self._next, (start, number))
+        self._profile.change(start, end, -size)
+
+    def _release(self, number: int, now: float) -> None:
+        """Free the hosts of a reservation. The profile begins now."""
+        self._profile.change(max(self._starts[number], now), self._ends[number], self._jobs[number][0])
+
+    def start(self, number: int, now: float) -> None:
+        """A job starts, and has no reservation any more."""
+        size, expected = self._jobs[number]
+        if self._starts[number] != now:
+            self._release(number, now)
+            self._profile.change(now, rounded(now + expected, self._resolution), -size)
+        self._forget(number)
+
+    def drop(self, number: int, now: float) -> None:
+        """A job will not start, and has no reservation any more."""
+        self._release(number, now)
+        self._forget(number)
+
+    def move(self, number: int, now: float) -> None:
+        """Move the reservation of a job to now."""
+        self._release(number, now)
+        self._put(number, now)
+
+    def _forget(self, number: int) -> None:
+        del self._starts[number], self._ends[number], self._jobs[number]
+        self._endless.discard(number)
+
+    def start_of(self, number: int) -> float:
+        """The time of a reservation.
+
+        Raises:
+            KeyError: no job with this number has one.
+        """
+        return self._starts[number]
+
+    def next_start(self) -> float:
+        """The time of the first reservation that is not due yet; infinity: there is none."""
+        starts, heap = self._starts, self._next
+        if len(heap) > 2 * len(starts) + _FEW:
+            heap[:] = {(start, number) for start, number in heap if starts.get(number) == start}
+            heapify(heap)
+        while heap and starts.get(heap[0][1]) != heap[0][0]:
+            heappop(heap)
+        return heap[0][0] if heap else math.inf
+
+    def due(self, until: float) -> list[int]:
+        """The numbers of the jobs whose time has come since the last question, the first reservation first."""
+        due: list[int] = []
+        while self.next_start() <= until and self._next:
+            due.append(heappop(self._next)[1])
+        return due
+
+    def by_starts(self) -> list[int]:
+        """The numbers of all jobs, the first reservation first."""
+        return [number for _, number in sorted((start, number) for number, start in self._starts.items())]
+
+    def compress(self, jobs: Iterable[Numbered], now: float, depth: int | None = None) -> bool:
+        """Move each reservation to the first time at which it fits now, one after the other; never to a later time.
+
+        Args:
+            jobs: all jobs, in the order of the queue, in which their reservations move.
+            now: the first time of the profile.
+            depth: how many of the first jobs move; None: all.
+
+        Returns:
+            Whether one has moved.
+
+        Raises:
+            KeyError: one of the jobs has no reservation.
+        """
+        earliest, starts, has_moved = self._profile.earliest, self._starts, False
+        for job in islice(jobs, depth):
+            number = job.number
+            before = starts[number]
+            if before <= now:
+                continue
+            size, expected = self._jobs[number]
+            start = earliest(size, expected - self._resolution / 2, before)
+            if start < before:
+                self._release(number, now)
+                self._put(number, start)
+                has_moved = True
+        return has_moved
+
+
+class Numbered(Protocol):
+    """A job, which has a number."""
+
+    number: int
+
+
+ReservedJobs = PythonReservedJobs
+if not TYPE_CHECKING:
+    with suppress(ImportError):
+        from batprotocol.policies._profile import ReservedJobs
 
 
 class Conservative(Backfilling):
@@ -230,30 +378,27 @@ class Conservative(Backfilling):
     def begin(self, queue: Queue, state: State) -> None:
         self._ranking = queue.by(None)
         self._profile = Profile(state.now, state.size)
-        self._starts: dict[int, float] = {}  # of each job that waits
-        self._ends: dict[int, float] = {}
-        self._next: list[tuple[float, int]] = []  # a heap of starts, also of some that are not valid any more
+        self._reserved = ReservedJobs(self._profile, state.resolution)
         self._overdue: list[int] = []  # the jobs that did not fit at the time of their reservations
         self._jobs: dict[int, WaitingJob] = {}
-        self._endless: set[int] = set()  # the jobs that wait for one without a walltime, and have no time to start
         self._ended_early = self._ended_late = False
 
     def reservation_of(self, job: WaitingJob) -> float:
         """The time of the reservation of a waiting job. It starts then at the latest."""
-        return self._starts[job.number]
+        return self._reserved.start_of(job.number)
 
     def submitted(self, job: WaitingJob, queue: Queue, state: State) -> None:
         self._profile.advance(state.now)
         self._jobs[job.number] = job
-        self._reserve(job, self._profile.earliest(job.size, job.expected - state.resolution / 2), state)
+        self._reserve(job, state)
 
     def starting(self, queue: Queue, state: State) -> Iterator[WaitingJob]:
         self._profile.advance(state.now)
         if self._ended_late:
-            self._reserve_anew(queue, state)
+            self._reserve_anew(state)
         early = self._ended_early
         if early and not self._ended_late:
-            self._compress(queue, state)
+            self._reserved.compress(queue, state.now, self.depth)
         self._ended_early = self._ended_late = False
         due = self._due(state)
         most = math.inf
@@ -269,16 +414,13 @@ class Conservative(Backfilling):
 
     def wakes_at(self, state: State) -> float:
         slack = state.resolution / 2
-        start = self._next_start()
+        start = self._reserved.next_start()
         ends = state.endings.irange((start - slack,), (start + slack, math.inf))
         return start if next(ends, None) is None else math.inf
 
     def started(self, job: RunningJob, state: State) -> None:
-        waited = job.waited
-        if self._starts[waited.number] != state.now:
-            self._release(waited, state)
-            self._profile.change(state.now, state.rounded(state.now + waited.expected), -waited.size)
-        self._forget(waited)
+        self._reserved.start(job.waited.number, state.now)
+        del self._jobs[job.waited.number]
 
     def ended(self, job: RunningJob, state: State) -> None:
         end = state.rounded(job.end)
@@ -286,7 +428,7 @@ class Conservative(Backfilling):
             self._profile.advance(state.now)
             self._profile.change(state.now, end, job.size)
             self._ended_early = True
-        elif self._endless:  # no time will come that starts them
+        elif self._reserved.is_endless:  # no time will come that starts them
             self._ended_early = True
 
     def extended(self, job: RunningJob, before: float, state: State) -> None:
@@ -294,53 +436,22 @@ class Conservative(Backfilling):
 
     def dropped(self, job: WaitingJob, state: State) -> None:
         self._profile.advance(state.now)
-        self._release(job, state)
-        self._forget(job)
+        self._reserved.drop(job.number, state.now)
+        del self._jobs[job.number]
         self._ended_early = True
 
     # Reservations
 
-    def _reserve(self, job: WaitingJob, start: float, state: State) -> None:
-        number = job.number
-        self._starts[number] = start
-        if start == math.inf:
-            self._endless.add(number)
-        else:
-            self._endless.discard(number)
-        end = self._ends[number] = state.rounded(start + job.expected)
-        heappush(self._next, (start, number))
-        self._profile.change(start, end, -job.size)
-
-    def _release(self, job: WaitingJob, state: State) -> None:
-        """Free the hosts of a reservation. The profile begins now."""
-        number = job.number
-        self._profile.change(max(self._starts[number], state.now), self._ends[number], job.size)
-
-    def _move(self, job: WaitingJob, start: float, state: State) -> None:
-        self._release(job, state)
-        self._reserve(job, start, state)
-
-    def _forget(self, job: WaitingJob) -> None:
-        del self._starts[job.number], self._ends[job.number], self._jobs[job.number]
-        self._endless.discard(job.number)
-
-    def _next_start(self) -> float:
-        """The time of the first reservation to come."""
-        starts, heap = self._starts, self._next
-        if len(heap) > 2 * len(starts) + _FEW:
-            heap[:] = {(start, number) for start, number in heap if starts.get(number) == start}
-            heapify(heap)
-        while heap and starts.get(heap[0][1]) != heap[0][0]:
-            heappop(heap)
-        return heap[0][0] if heap else math.inf
+    def _reserve(self, job: WaitingJob, state: State) -> None:
+        order, number, size, expected = self._ranking.order, job.number, job.size, job.expected
+        rank = None if order.changes else (order.key(job, state), number)
+        self._reserved.add(number, rank, size, expected, self._profile.earliest(size, expected - state.resolution / 2))
 
     def _due(self, state: State) -> list[int]:
         """The jobs whose reservations are due, the first reservation first."""
-        due = [number for number in self._overdue if number in self._starts]
+        due = [number for number in self._overdue if number in self._reserved]
         self._overdue = []
-        while self._next_start() <= state.now + state.resolution / 2:
-            due.append(heappop(self._next)[1])
-        return due
+        return due + self._reserved.due(state.now + state.resolution / 2)
 
     def _next_at_once(self, state: State, most: float) -> WaitingJob | None:
         """Move the reservation of the first job that can start at once and delays no other reservation.
@@ -351,25 +462,17 @@ class Conservative(Backfilling):
         steps = [(size, min(seconds, most) + slack) for size, seconds in self._profile.gaps(state.room)]
         job = self._ranking.first_in(Gap(*steps)) if steps else None
         if job is not None:
-            self._move(job, state.now, state)
+            self._reserved.move(job.number, state.now)
         return job
 
-    def _compress(self, queue: Queue, state: State) -> None:
-        jobs = islice(queue, self.depth)
-        moved = self._profile.compress(jobs, self._starts, self._ends, state.now, state.resolution)
-        for begin in moved:
-            heappush(self._next, begin)
-        if self._endless:
-            self._endless.difference_update(number for _, number in moved)
-
-    def _reserve_anew(self, queue: Queue, state: State) -> None:
+    def _reserve_anew(self, state: State) -> None:
         endings = ((max(end, state.now), size) for end, _, size, _ in state.endings)
+        before = self._reserved
         self._profile = Profile(state.now, state.vacant, endings)
-        in_order = sorted((start, number) for number, start in self._starts.items())
-        self._next.clear()
+        self._reserved = ReservedJobs(self._profile, state.resolution)
         self._overdue.clear()
-        for job in (self._jobs[number] for _, number in in_order):
-            self._reserve(job, self._profile.earliest(job.size, job.expected - state.resolution / 2), state)
+        for number in before.by_starts():
+            self._reserve(self._jobs[number], state)
 
 
 class Reservations(Backfilling):

@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection
 from math import inf, nextafter
 from typing import Any, Final
 
+from mypy_extensions import mypyc_attr
+
 from batprotocol._util.counting import step
 from batprotocol.errors import InputError
 from batprotocol.policies import allocations, orders
@@ -85,7 +87,7 @@ _NONE: Final = 0
 _GREEDY: Final = 1
 _EASY: Final = 2
 
-_LONG: Final = 192
+_LONG: Final = 1024
 """A queue of more jobs is a `Ranking`, until it has a quarter of them."""
 _EXACT: Final = 9007199254740992.0
 """From here on, doubles are whole numbers (2**53)."""
@@ -93,6 +95,7 @@ _FEW: Final = 2251799813685248.0
 """Below this number (2**51), a sum with three times as much is rounded to a whole number."""
 
 
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)  # else it has no values when `Policy` makes it
 class CountingPlanner(HostPlanner):
     """Decides which jobs start, and on which hosts.
 
@@ -144,6 +147,9 @@ class CountingPlanner(HostPlanner):
         self._ends: list[float] = []
         self._running: list[DelayJob] = []
         self._waiting = 0
+        # The last gap into which no job fitted, and the number of jobs that were known then.
+        self._no_room, self._no_seconds, self._no_spare = -1, 0.0, 0
+        self._no_count = 0
 
     def turn(self, now: float, jobs: list[DelayJob]) -> list[DelayJob]:
         time = self._rounded(now)
@@ -264,10 +270,14 @@ class CountingPlanner(HostPlanner):
             gap = Gap((room, seconds)) if self._kind == _GREEDY else Gap((room, seconds), (spare, inf))
             found: Any = ranking.first_in(gap)
             return found  # type: ignore[no-any-return]
+        known = room <= self._no_room and seconds <= self._no_seconds and spare <= self._no_spare
+        if known and self._no_count == self._count:
+            return None
         for job in self._jobs if self._other is None else self._other_jobs:
             size = job.size
             if size <= spare or (size <= room and job.expected <= seconds):
                 return job
+        self._no_room, self._no_seconds, self._no_spare, self._no_count = room, seconds, spare, self._count
         return None
 
     def _start(self, job: DelayJob, starting: list[DelayJob]) -> None:

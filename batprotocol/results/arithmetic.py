@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from heapq import heappop, heappush
+from math import inf, nan
 from typing import Final, TypeAlias
 
 from mypy_extensions import mypyc_attr
 
 __all__ = [
     "SHORTEST",
+    "JobTotals",
     "Pair",
+    "Spread",
     "StepSeries",
     "Times",
     "difference",
@@ -220,3 +224,84 @@ class StepSeries:
         begin = bin * self._width
         length = min(begin + self._width, self._end) - begin
         return totals[bin] + (totals[bin + 1] - totals[bin]) * ((time - begin) / length)
+
+
+# Totals over jobs
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class Spread:
+    """Sum and maximum of a number, with 64 bits."""
+
+    __slots__ = ("_rest", "maximum", "total")
+
+    def __init__(self) -> None:
+        self.total = 0.0
+        self._rest = 0.0
+        self.maximum = 0.0
+
+    def add(self, value: Pair) -> None:
+        """Add a number."""
+        self.total, self._rest = plus((self.total, self._rest), value)
+        if value[0] > self.maximum:
+            self.maximum = value[0]
+
+    def mean(self, count: int) -> float:
+        """The sum divided by a count, as Batsim does: it divides the nearest double; NaN for 0."""
+        return self.total / count if count else nan
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class JobTotals:
+    """The totals over jobs that ran. `Statistics` describes its attributes.
+
+    Args:
+        tau: the minimum run time for bounded slowdowns, in seconds.
+    """
+
+    def __init__(self, tau: float) -> None:
+        self._tau = tau
+        self.waiting = Spread()
+        self.slowdown = Spread()
+        self.turnaround = Spread()
+        self.bounded_slowdown = Spread()
+        self.first_submission = inf
+        self.last_submission = -inf
+        self.work = 0.0
+        self.finish: Pair = (0.0, 0.0)
+        self.computing = StepSeries()
+        self.queue = StepSeries()
+        self._waiting: list[tuple[float, float]] = []  # by their starts, jobs that may still wait at the end
+
+    def add(self, submission: float, start: float, runtime: float, found: Times, hosts: int) -> None:
+        """Add a job: its submission, its start and its run time in seconds, its other times, and its hosts."""
+        finish, waiting, turnaround, slowdown = found
+        self.waiting.add(waiting)
+        self.turnaround.add(turnaround)
+        self.slowdown.add(slowdown)
+        tau = self._tau
+        bounded = turnaround[0] / (tau if tau > runtime else runtime)
+        self.bounded_slowdown.add((bounded if bounded > 1.0 else 1.0, 0.0))
+        if submission < self.first_submission:
+            self.first_submission = submission
+        if submission > self.last_submission:
+            self.last_submission = submission
+        last = self.finish
+        if finish[0] > last[0] or (finish[0] == last[0] and finish[1] > last[1]):
+            self.finish = finish
+        self.work += hosts * runtime
+        heap = self._waiting
+        if start > self.last_submission:
+            heappush(heap, (start, submission))
+        while heap and heap[0][0] <= self.last_submission:
+            heappop(heap)
+        self.queue.add(submission, start, 1.0)
+        self.computing.add(start, finish[0], float(hosts))
+
+    def waiting_at_end(self) -> int:
+        """The number of jobs that still waited when the last one was submitted."""
+        count = 0
+        for _, submission in self._waiting:
+            if submission < self.last_submission:
+                count += 1
+        return count

@@ -7,15 +7,14 @@ change the simulation. `Statistics` adds up the totals, in bounded memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
-from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from batprotocol.model import FinalJobState
-from batprotocol.results.arithmetic import SHORTEST, Pair, StepSeries, Times, difference, plus, times
+from batprotocol.results.arithmetic import SHORTEST, JobTotals, Times, difference, times
 from batprotocol.workloads.requests.usage import RERUN_WORKLOAD
 
 __all__ = [
@@ -215,7 +214,7 @@ class Observers(Observer):
 
     def __init__(self, observers: Iterable[Observer]) -> None:
         self.observers = tuple(observers)
-        self._of_jobs = [each.job_ended for each in self._listening_to("job_ended")]
+        self._of_jobs = [_job_method(each) for each in self._listening_to("job_ended")]
         self._of_states = [each.machine_states for each in self._listening_to("machine_states")]
 
     def _listening_to(self, method: str) -> Iterable[Observer]:
@@ -224,8 +223,12 @@ class Observers(Observer):
         return (each for each in self.observers if getattr(type(each), method) is not nothing)
 
     def job_ended(self, row: JobRow) -> None:
-        for tell in self._of_jobs:
-            tell(row)
+        found = row.times
+        for tell, takes_times in self._of_jobs:
+            if takes_times:
+                tell(row, found)
+            else:
+                tell(row)
 
     def machine_states(self, row: MachineStatesRow) -> None:
         for tell in self._of_states:
@@ -242,6 +245,20 @@ class Observers(Observer):
     def ended(self, totals: Totals) -> None:
         for observer in self.observers:
             observer.ended(totals)
+
+
+def _job_method(observer: Observer) -> tuple[Callable[..., None], bool]:
+    """The method that takes the rows of jobs, and whether it also takes their times, which are computed once for all.
+
+    A class that overrides `job_ended` alone gets that called.
+    """
+    for kind in type(observer).__mro__:
+        if "job_timed" in vars(kind):
+            method: Callable[..., None] = observer.job_timed  # type: ignore[attr-defined]
+            return method, True
+        if "job_ended" in vars(kind):
+            break
+    return observer.job_ended, False
 
 
 # Energy: Batsim adds joules with 64 bits instead of 53, and writes all digits
@@ -318,25 +335,6 @@ def per_processor_bounded_slowdown(turnaround: float, runtime: float, hosts: int
 # Totals
 
 
-class _Spread:
-    """Sum and maximum of a number, with 64 bits."""
-
-    __slots__ = ("_rest", "maximum", "total")
-
-    def __init__(self) -> None:
-        self.total = 0.0
-        self._rest = 0.0
-        self.maximum = 0.0
-
-    def add(self, value: Pair) -> None:
-        self.total, self._rest = plus((self.total, self._rest), value)
-        if value[0] > self.maximum:
-            self.maximum = value[0]
-
-    def mean(self, count: int) -> float:
-        return self.total / count if count else math.nan  # Batsim divides the nearest double
-
-
 class Statistics(Observer):
     """The totals over the rows of jobs.
 
@@ -344,10 +342,6 @@ class Statistics(Observer):
         counts: the number of jobs in each `FinalJobState`.
         waiting, slowdown, bounded_slowdown, turnaround: total and maximum over the jobs that ran, in seconds (slowdowns
             have no unit).
-        first_submission: the earliest submission of a job that ran, in seconds, or infinite.
-        last_submission: the latest submission of a job that ran, in seconds, or minus infinite.
-        last_finish: the last end of a job, in seconds, or 0.
-        work: host-seconds of all jobs.
         computing: hosts in use over time; a host with two jobs counts twice.
         queue: waiting jobs over time.
         runs_again: whether some job ran again, so that several rows are one job; they are added up as they are.
@@ -356,51 +350,50 @@ class Statistics(Observer):
 
     def __init__(self) -> None:
         self.counts = dict.fromkeys(FinalJobState, 0)
-        self.waiting = _Spread()
-        self.slowdown = _Spread()
-        self.turnaround = _Spread()
-        self.bounded_slowdown = _Spread()
-        self.first_submission = math.inf
-        self.last_submission = -math.inf
-        self.work = 0.0
-        self._waiting: list[tuple[float, float]] = []  # by their starts, jobs that may still wait at the end
-        self.last_finish = 0.0
-        self._finish = (0.0, 0.0)
-        self.computing = StepSeries()
-        self.queue = StepSeries()
+        self._jobs = jobs = JobTotals(TAU)
+        self.waiting = jobs.waiting
+        self.slowdown = jobs.slowdown
+        self.turnaround = jobs.turnaround
+        self.bounded_slowdown = jobs.bounded_slowdown
+        self.computing = jobs.computing
+        self.queue = jobs.queue
         self.runs_again = False
         self.totals: Totals | None = None
 
     def job_ended(self, row: JobRow) -> None:
+        self.job_timed(row, row.times)
+
+    def job_timed(self, row: JobRow, found: Times | None) -> None:
+        """The same for a row whose times are known: `row.times`."""
         if row.workload_name == RERUN_WORKLOAD:
             self.runs_again = True
         self.counts[row.final_state] += 1
-        submission, start = row.submission_time, row.starting_time
-        runtime, times = row.shown_execution_time, row.times
-        if start is None or runtime is None or times is None:
-            return
-        finish, waiting, turnaround, slowdown = times
-        self.waiting.add(waiting)
-        self.turnaround.add(turnaround)
-        self.slowdown.add(slowdown)
-        self.bounded_slowdown.add((bounded_slowdown(turnaround[0], runtime), 0.0))
-        if submission < self.first_submission:
-            self.first_submission = submission
-        if submission > self.last_submission:
-            self.last_submission = submission
-        if finish > self._finish:
-            self._finish = finish
-            self.last_finish = finish[0]
-        hosts = row.host_count
-        self.work += hosts * runtime
-        heappush(self._waiting, (start, submission))
-        while self._waiting and self._waiting[0][0] <= self.last_submission:
-            heappop(self._waiting)
-        self.queue.add(submission, start, 1)
-        self.computing.add(start, finish[0], hosts)
+        start, runtime = row.starting_time, row.shown_execution_time
+        if start is not None and runtime is not None and found is not None:
+            self._jobs.add(row.submission_time, start, runtime, found, row.host_count)
 
     def ended(self, totals: Totals) -> None:
         self.totals = totals
+
+    @property
+    def first_submission(self) -> float:
+        """The earliest submission of a job that ran, in seconds, or infinite."""
+        return self._jobs.first_submission
+
+    @property
+    def last_submission(self) -> float:
+        """The latest submission of a job that ran, in seconds, or minus infinite."""
+        return self._jobs.last_submission
+
+    @property
+    def last_finish(self) -> float:
+        """The last end of a job, in seconds, or 0."""
+        return self._jobs.finish[0]
+
+    @property
+    def work(self) -> float:
+        """Host-seconds of all jobs."""
+        return self._jobs.work
 
     @property
     def job_count(self) -> int:
@@ -415,12 +408,12 @@ class Statistics(Observer):
     @property
     def waiting_at_end(self) -> int:
         """The number of jobs that still waited when the last one was submitted."""
-        return sum(submission < self.last_submission for _, submission in self._waiting)
+        return self._jobs.waiting_at_end()
 
     @property
     def makespan(self) -> float:
         """Seconds from time 0, or from the first submission if it is earlier, to the last end of a job."""
-        return difference(self._finish, (min(0.0, self.first_submission), 0.0))[0]
+        return difference(self._jobs.finish, (min(0.0, self.first_submission), 0.0))[0]
 
     def schedule(self) -> dict[str, str | int | float]:
         """The keys and values of Batsim's schedule.json. Its means are over all jobs, including rejected jobs."""

@@ -13,7 +13,7 @@ from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, JobState
 from batprotocol.errors import SchedulerError, expect_instance, shown
 from batprotocol.model import ForceSimulationStopEvent, Message
 from batprotocol.results import EnergyPoints, JobRows, Observer, Observers, Result, ResultFiles, Statistics
-from batprotocol.simulator.batsim.delays import PlannerMaker
+from batprotocol.simulator.batsim.delays import HostPlanner, PlannerMaker
 from batprotocol.simulator.batsim.simulator import Simulator
 from batprotocol.simulator.options import SimulationOptions
 from batprotocol.workloads import (
@@ -244,7 +244,8 @@ def watched(component: Player | DecisionComponent, watcher: Watcher) -> Player |
 
     Args:
         component: the decision component.
-        watcher: the watcher of its messages.
+        watcher: the watcher of its messages. If it has a method `without_messages`, the simulation may do without them:
+            then the watcher gets the hello alone, and this method takes the planner and returns the one to ask.
     """
     return (_WatchedPlayer if isinstance(component, Player) else _WatchedComponent)(component, watcher)
 
@@ -284,6 +285,12 @@ def _sent_of(watcher: Watcher) -> Callable[[Message], None]:
 
 
 class _WatchedPlayer(_WatchedScheduler):
+    def planner(self, workload: Workload) -> PlannerMaker | None:
+        """The planner of the scheduler, if the watcher can do without messages: see `watched`."""
+        wrap: Callable[[HostPlanner], HostPlanner] | None = getattr(self._watcher, "without_messages", None)
+        make = self._component.planner(workload) if wrap and isinstance(self._component, Planned) else None
+        return None if wrap is None or make is None else lambda event: wrap(make(event))
+
     def player(self, conversation: Conversation) -> Callable[[Message], Message]:
         assert isinstance(self._component, Player)
         return self._through(self._component.player(conversation))

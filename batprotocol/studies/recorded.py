@@ -18,11 +18,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from batprotocol._util.deprecation import old_names
-from batprotocol.errors import InputError, shown
+from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import format_hosts, frozen_hosts
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
+from batprotocol.sites.slurm.parameters import ParameterStanding
 from batprotocol.sites.slurm.texts import span
 from batprotocol.studies.comparing.schedules import Schedule
 from batprotocol.studies.slurm_recordings import (
@@ -30,6 +31,7 @@ from batprotocol.studies.slurm_recordings import (
     SlurmRun,
     accounting_of_run,
     configuration_of_run,
+    drawn_phases_of,
     is_recorded,
     number_of,
     phases_of,
@@ -45,10 +47,12 @@ from batprotocol.workloads.requests.usage import rerun_id
 from batprotocol.workloads.workload import WorkloadProfile
 
 __all__ = [
+    "SBATCH",
     "Replay",
     "ReplayAgreement",
     "SlurmRun",
     "Start",
+    "WaitAgreement",
     "accounting_of_run",
     "configuration_of_run",
     "is_recorded",
@@ -63,6 +67,7 @@ __all__ = [
     "scheduler_of",
     "starts_of",
     "unfollowed_of",
+    "waits_judged",
 ]
 
 _RUN = 1.0
@@ -163,38 +168,82 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-_LONG = {
-    "-N": "nodes",
-    "-t": "time",
-    "-p": "partition",
-    "-d": "dependency",
-    "-n": "ntasks",
-    "-c": "cpus-per-task",
-    "-J": "job-name",
-    "-C": "constraint",
-    "-w": "nodelist",
-    "-x": "exclude",
-    "-H": "hold",
-    "-A": "account",
-    "-L": "licenses",
+_SHORT: Final = {
+    "A": "account",
+    "a": "array",
+    "b": "begin",
+    "D": "chdir",
+    "M": "clusters",
+    "C": "constraint",
+    "S": "core-spec",
+    "c": "cpus-per-task",
+    "d": "dependency",
+    "m": "distribution",
+    "e": "error",
+    "x": "exclude",
+    "G": "gpus",
+    "B": "extra-node-info",
+    "h": "help",
+    "H": "hold",
+    "i": "input",
+    "J": "job-name",
+    "L": "licenses",
+    "N": "nodes",
+    "k": "no-kill",
+    "F": "nodefile",
+    "w": "nodelist",
+    "n": "ntasks",
+    "o": "output",
+    "O": "overcommit",
+    "s": "oversubscribe",
+    "p": "partition",
+    "q": "qos",
+    "Q": "quiet",
+    "t": "time",
+    "v": "verbose",
+    "V": "version",
+    "W": "wait",
 }
-
-
+"""The options of sbatch that have a letter."""
 _FLAGS: Final = frozenset(
     {
-        *("exclusive", "no-requeue", "requeue", "hold", "contiguous", "overcommit", "oversubscribe", "spread-job"),
-        "use-min-nodes",
+        *("contiguous", "exclusive", "get-user-env", "help", "hold", "ignore-pbs", "nice", "no-kill", "no-requeue"),
+        *("overcommit", "oversubscribe", "parsable", "propagate", "quiet", "reboot", "requeue", "spread-job"),
+        *("test-only", "usage", "use-min-nodes", "verbose", "version", "wait"),
     }
 )
 """The options of sbatch that need no value."""
 
-_IGNORED: Final = frozenset(
-    {
-        *("cpus-per-gpu", "deadline", "hint", "mem-per-gpu", "overcommit", "oversubscribe", "signal", "spread-job"),
-        "threads-per-core",
-    }
-)
-"""The options of sbatch that are read and named, and not followed."""
+
+def _standings() -> dict[str, ParameterStanding]:
+    """The options of sbatch in the manual of Slurm 22.05, with the fate of each in a replay."""
+    followed = (
+        "account array begin constraint contiguous cpus-per-task dependency exclude exclusive gpus gpus-per-node"
+        " gpus-per-task gres hold job-name licenses mem mem-per-cpu nice no-requeue nodelist nodes ntasks"
+        " ntasks-per-node partition qos requeue reservation switches time time-min use-min-nodes"
+    )
+    idle = (
+        "acctg-freq chdir comment container error export export-file get-user-env gpu-bind gpu-freq help ignore-pbs"
+        " input mail-type mail-user mem-bind open-mode output parsable profile propagate quiet usage verbose version"
+        " wait wait-all-nodes wckey wrap"
+    )
+    missed = (
+        "batch bb bbf cluster-constraint clusters core-spec cores-per-socket cpu-freq cpus-per-gpu deadline delay-boot"
+        " distribution extra-node-info gid gpus-per-socket gres-flags hint kill-on-invalid-dep mcs-label mem-per-gpu"
+        " mincpus network no-kill nodefile ntasks-per-core ntasks-per-gpu ntasks-per-socket overcommit oversubscribe"
+        " power prefer priority reboot signal sockets-per-node spread-job test-only thread-spec threads-per-core tmp"
+        " uid"
+    )
+    kinds = (
+        (followed, ParameterStanding.FOLLOWED),
+        (idle, ParameterStanding.IDLE),
+        (missed, ParameterStanding.MISSED),
+    )
+    return {name: kind for names, kind in kinds for name in names.split()}
+
+
+SBATCH: Final[Mapping[str, ParameterStanding]] = _standings()
+"""The options of sbatch, and the fate of each in a replay. Others are refused."""
 
 
 def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -209,9 +258,11 @@ def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
         if word == ":":
             raise InputError("heterogeneous jobs (':' among the options of sbatch) are not followed")
         name, equals, value = word[2:].partition("=") if word.startswith("--") else ("", "", word[2:])
-        name = name or _LONG.get(word[:2], "")
+        name = name or (_SHORT.get(word[1:2], "") if word.startswith("-") else "")
         if not name:
             raise InputError(f"expected an option of sbatch, got {shown(word)}")
+        if name not in SBATCH:
+            raise InputError(f"the option --{name} of sbatch is not known{hint(name, SBATCH)}")
         if not (value or equals or name in _FLAGS):
             if not words:
                 raise InputError(f"expected a value behind the option {shown(word)} of sbatch")
@@ -228,8 +279,8 @@ def unfollowed_of(run: Mapping[str, Any]) -> tuple[str, ...]:
     found: Counter[str] = Counter()
     for each in run["submissions"]:
         if each["id"] >= 0:
-            found.update(dict.fromkeys((name for name, _ in _options(each["args"]) if name in _IGNORED), 1))
             options = dict(_options(each["args"]))
+            found.update(name for name in options if SBATCH[name] is ParameterStanding.MISSED)
             if options.get("exclusive"):
                 found[f"exclusive={options['exclusive']}"] += 1
     return tuple(f"--{name} ({number} job{'s' * (number > 1)})" for name, number in sorted(found.items()))
@@ -252,7 +303,7 @@ def _asked(args: list[str]) -> dict[str, Any]:
         elif name == "job-name":
             data["name"] = value
         elif name == "nice":
-            data["nice"] = int(value)
+            data["nice"] = int(value or 100)
         elif name == "begin":
             data["begin"] = value
         elif name in ("requeue", "no-requeue"):
@@ -271,24 +322,32 @@ def _asked(args: list[str]) -> dict[str, Any]:
             key = {"ntasks": "tasks", "ntasks-per-node": "tasks_per_node"}.get(name, name.replace("-", "_"))
             slurm[key] = int(value)
         elif name in ("mem", "mem-per-cpu"):
-            mebibytes = int(value[:-1]) * 1024 if value.endswith("G") else int(value.rstrip("M"))
+            mebibytes = _mebibytes(value)
             if name == "mem":
                 data["memory"] = f"{mebibytes}M"
             else:
                 slurm["memory_per_cpu"] = mebibytes
-        elif name in ("gres", "licenses"):
+        elif name == "licenses":
             data[name] = value
-        elif name == "gpus-per-node":
-            data["gres"] = f"gpu:{value}"
+        elif name in ("gres", "gpus-per-node"):
+            own = value if name == "gres" else f"gpu:{value}"
+            data["gres"] = f"{data['gres']},{own}" if "gres" in data else own
         elif name == "switches":
             slurm["switches"] = value
         elif name == "array":
             ranges, _, most = value.partition("%")
             data["array"] = _tasks(ranges), int(most or 0)
-        elif name not in _IGNORED:
-            raise InputError(f"the option --{name} of sbatch is not known")
     data["slurm"] = slurm
     return data
+
+
+_UNITS: Final = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2}
+
+
+def _mebibytes(text: str) -> int:
+    """An amount of memory of sbatch in MiB: `512`, `512M` or `2G`."""
+    unit = _UNITS.get(text[-1:].upper())
+    return int(text) if unit is None else math.ceil(int(text[:-1]) * unit)
 
 
 def _tasks(ranges: str) -> list[int]:
@@ -325,7 +384,8 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
         words = each["cmd"]
         out = each["out"].lower()
         is_window = words[:2] == ["scontrol", "create"] and not any("LICENSE_ONLY" in word for word in words)
-        has_failed = "error" in out or "denied" in out or "invalid" in out
+        is_late = len(words) < 5 and any(text in out for text in _LATE)  # the job was in another state then
+        has_failed = "error" in out or "denied" in out or "invalid" in out or is_late
         if words[:2] == ["scontrol", "update"] and words[2].lower().startswith("node"):
             if has_failed:  # it has the first loop run all the same
                 yield each["t_returned"] - _REPLY, json.dumps({"slurm": f"scontrol update {words[2]} Reason=test"})
@@ -334,6 +394,10 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             continue
         if words[0] in ("scancel", "scontrol"):
             yield each["t_returned"] - _REPLY, json.dumps({"slurm": " ".join(words)})
+
+
+_LATE: Final = ("job has already finished", "job is no longer pending", "job is pending execution")
+"""Answers that say that a command has not changed its job."""
 
 
 def _answer(run: Mapping[str, Any], node: str, time: float) -> float:
@@ -350,9 +414,16 @@ def _reserving(run: Mapping[str, Any], name: str, nodes: str) -> str:
     raise ValueError(f"expected a command that makes the reservation {name}, got none")
 
 
-def scheduler_of(run: Mapping[str, Any], **options: Any) -> SlurmScheduler:
-    """The policy for a recorded run."""
-    return SlurmScheduler(configuration_of_run(run), phases_of(run), accounting=accounting_of_run(run), **options)
+def scheduler_of(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -> SlurmScheduler:
+    """The policy for a recorded run.
+
+    Args:
+        run: the recording.
+        seed: draws when the loops run; None: they run at the recorded moments.
+        options: further arguments of `SlurmScheduler`.
+    """
+    phases = phases_of(run) if seed is None else drawn_phases_of(run, seed)
+    return SlurmScheduler(configuration_of_run(run), phases, accounting=accounting_of_run(run), **options)
 
 
 class Replay(NamedTuple):
@@ -363,26 +434,31 @@ class Replay(NamedTuple):
         rows: the row of each job, also of its later lives, by its full id.
         asked: what each job asked for, by its number.
         nodes: the names of the nodes, in the order of their numbers.
+        submitted: when each job was submitted, by its number.
+        interval: the seconds between two runs of backfill (bf_interval).
     """
 
     starts: list[Start]
     rows: dict[str, JobRow]
     asked: dict[str, dict[str, Any]]
     nodes: list[str]
+    submitted: Mapping[str, float] = {}
+    interval: float = 30.0
 
 
-def replay(run: Mapping[str, Any], **options: Any) -> Replay:
+def replay(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -> Replay:
     """Simulate a recorded run: the same jobs and events, under the policy `slurm`.
 
     Args:
         run: the recording.
+        seed: draws when the loops run, as a user of a slurm.conf has it; None: they run at the recorded moments.
         options: further arguments of `SlurmScheduler`.
 
     Raises:
         InputError: something in the recording cannot be read.
     """
     with readable(str(run.get("config", "recording"))):
-        scheduler = scheduler_of(run, **options)
+        scheduler = scheduler_of(run, seed=seed, **options)
         unfollowed = unfollowed_of(run)
         if unfollowed:
             name = run.get("config") or "the recording"
@@ -390,12 +466,12 @@ def replay(run: Mapping[str, Any], **options: Any) -> Replay:
         nodes = scheduler.configuration.nodes
         platform = described_platform([f"{node.name} cores={node.cpus}" for node in nodes])
         profiles: dict[str, WorkloadProfile] = {}
-        jobs, asked = [], {}
+        jobs, asked, submitted = [], {}, dict[str, float]()
         for number, time, data, seconds, code in _jobs(run):
             profiles[f"p{number}"] = WorkloadProfile(DelayProfile(seconds), return_code=code)
             size = data["slurm"].get("nodes", [1])[0]
             jobs.append(StaticJob(number, time, size, f"p{number}", extra_data=json.dumps(data)))
-            asked[number] = data
+            asked[number], submitted[number] = data, time
         names = {node.name: place for place, node in enumerate(nodes)}
         events = sorted(_events(run, names))
     lists = [ExternalEventList.of(events, corrected=True)] if events else []
@@ -411,7 +487,8 @@ def replay(run: Mapping[str, Any], **options: Any) -> Replay:
         for each in scheduler.starts
     ]
     rows = {f"{row.workload_name}!{row.job_id}": row for row in result.jobs}
-    return Replay(starts, rows, asked, [node.name for node in nodes])
+    interval = scheduler.configuration.scheduler.bf_interval
+    return Replay(starts, rows, asked, [node.name for node in nodes], submitted, interval)
 
 
 def replayed(run: Mapping[str, Any], **options: Any) -> list[Start]:
@@ -496,6 +573,41 @@ def judged(run: Mapping[str, Any], simulated: Sequence[Start]) -> ReplayAgreemen
                 ordered += last[partition] < place
             last[partition] = place
     return ReplayAgreement(len(real), near, pairs, ordered, placed, misses)
+
+
+class WaitAgreement(NamedTuple):
+    """How far the waiting times of a replay and its recording agree: those before the first start of each job.
+
+    Attributes:
+        jobs: the jobs that start in the recording.
+        within: those that start within one bf_interval of it in the replay.
+        recorded, simulated: the sums of the waiting times, in seconds, of the jobs that start in both.
+    """
+
+    jobs: int
+    within: int
+    recorded: float
+    simulated: float
+
+    @property
+    def bias(self) -> float:
+        """How much longer the mean wait of the replay is, as a fraction of the recorded one; 0 without waits."""
+        return self.simulated / self.recorded - 1 if self.recorded > 0 else 0.0
+
+
+def waits_judged(run: Mapping[str, Any], replay: Replay) -> WaitAgreement:
+    """How far the waiting times of a replay and its recording agree."""
+    real, ours = dict[str, float](), dict[str, float]()
+    for found, starts in ((real, starts_of(run)), (ours, replay.starts)):
+        for start in starts:
+            found.setdefault(start.job, start.time)
+    both = [(time, ours[job], replay.submitted[job]) for job, time in real.items() if job in ours]
+    return WaitAgreement(
+        len(real),
+        sum(abs(one - other) <= replay.interval for one, other, _ in both),
+        sum(one - since for one, _, since in both),
+        sum(other - since for _, other, since in both),
+    )
 
 
 # The two schedules of a recorded Slurm: the recorded one, and that of its replay under the policy `slurm`.

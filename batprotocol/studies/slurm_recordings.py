@@ -31,6 +31,7 @@ __all__ = [
     "accounting_of_run",
     "conf_of",
     "configuration_of_run",
+    "drawn_phases_of",
     "is_recorded",
     "number_of",
     "phases_of",
@@ -328,6 +329,25 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         cleaned=moments.cleaned(),
         epilogs=moments.epilogs,
         prompt=frozenset(moments.prompt),
+    )
+
+
+def drawn_phases_of(run: Mapping[str, Any], seed: int) -> Phases:
+    """When the loops of a Slurm run that a seed draws: no recorded moment, but the hour and the speed of the recording.
+
+    Args:
+        run: the recording.
+        seed: the seed, >= 0.
+    """
+    configuration = configuration_of_run(run)
+    found = Phases.drawn(seed, configuration.scheduler, configuration.priority.calc_period)
+    speed: float = run["speed"]
+    return msgspec.structs.replace(
+        found,
+        epilog=_EPILOG * speed,
+        others=_OTHERS,
+        cleaning=_CLEANING * speed,
+        epoch=run["t0_epoch_mod_86400"],
     )
 
 

@@ -27,6 +27,8 @@ from batprotocol.errors import StudyError
 from batprotocol.studies.rows import CSV, PARQUET, USERS, Row, Rows, as_parquet, can_write_parquet
 from batprotocol.studies.runs import DONE, FORMAT, TRACEBACK, Measure, Outcome, Run, version
 
+__path__: list[str] = []  # it was a package: its modules are found by their old names
+
 __all__ = [
     "NAME",
     "Index",

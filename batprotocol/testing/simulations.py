@@ -13,6 +13,7 @@ are too short, profiles that fail, hosts that differ, ids that sort otherwise th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -40,6 +41,10 @@ _SWITCHES = (1.0, 0.5, 0.25)  # flops per second: switches take 2 and 4 seconds
 _WATTS = "50:90:150,50:80:120,9:9:9,70:70:70,110:110:110"
 
 
+# Strategies are made once: hypothesis checks each new one, which takes longer than a draw from it.
+
+
+@cache
 def _times() -> SearchStrategy[float]:
     """Times in seconds that often coincide, and sums of which do, too."""
     return st.one_of(
@@ -47,10 +52,12 @@ def _times() -> SearchStrategy[float]:
     )
 
 
+@cache
 def _durations() -> SearchStrategy[float]:
     return st.one_of(st.sampled_from((1.0, 2.0, 5.0, 10.0)), st.floats(0.001, 100))
 
 
+@cache
 def _names(prefix: str) -> SearchStrategy[str]:
     """Names whose order as text, as numbers and as written differ."""
     numbers = st.integers(0, 120)
@@ -130,7 +137,7 @@ def workloads(
     for number in range(draw(st.integers(1, 4))):
         size = draw(st.integers(1, hosts))
         given = f"p{number}"
-        profile = draw(_atoms(size, storages))
+        profile = draw(_atoms(size, tuple(storages)))
         used[given] = WorkloadProfile(profile, draw(_return_codes()), draw(_extra_data()))
         sizes[given] = size if isinstance(profile, ParallelTaskProfile) else 0
     for number in range(draw(st.integers(0, 2))):
@@ -150,7 +157,7 @@ def workloads(
                 composed = ParallelTaskMergeCompositionProfile(tuple(tasks))
             used[f"s{number}"] = WorkloadProfile(composed, draw(_return_codes()))
             sizes[f"s{number}"] = size if any(sizes[part] for part in parts) else 0
-    ids = draw(st.lists(_names("j"), max_size=max_jobs, unique=True))
+    ids = draw(_ids(max_jobs))
     jobs = []
     for id in ids:
         given = draw(st.sampled_from(sorted(used)))
@@ -160,7 +167,7 @@ def workloads(
                 draw(_times()),
                 sizes[given] or draw(st.integers(1, hosts)),
                 given,
-                draw(st.none() | _durations()),
+                draw(_walltimes()),
                 draw(_extra_data()),
             )
         )
@@ -175,15 +182,28 @@ def workloads(
     return Workload(jobs, {given: profile for given, profile in used.items() if given in needed}, name=name)
 
 
+@cache
+def _ids(most: int) -> SearchStrategy[list[str]]:
+    return st.lists(_names("j"), max_size=most, unique=True)
+
+
+@cache
+def _walltimes() -> SearchStrategy[float | None]:
+    return st.none() | _durations()
+
+
+@cache
 def _return_codes() -> SearchStrategy[int]:
     return st.sampled_from((0, 0, 0, 1, 7))
 
 
+@cache
 def _extra_data() -> SearchStrategy[str | None]:
     return st.sampled_from((None, None, "", "{}", '{"é":"\\u2028"}'))
 
 
-def _atoms(size: int, storages: Sequence[str]) -> SearchStrategy[Profile]:
+@cache
+def _atoms(size: int, storages: tuple[str, ...]) -> SearchStrategy[Profile]:
     """Profiles that are not compositions, for this number of executors."""
     amounts = st.sampled_from((1e6, 1e8, 3e8))
     bytes_moved = st.sampled_from((0.0, 1e3, 1e7))
@@ -202,7 +222,7 @@ def _atoms(size: int, storages: Sequence[str]) -> SearchStrategy[Profile]:
         kinds.append(
             st.builds(
                 ParallelTaskOnStorageHomogeneousProfile,
-                st.sampled_from(list(storages)),
+                st.sampled_from(storages),
                 bytes_moved,
                 bytes_moved,
                 strategies,

@@ -144,6 +144,10 @@ class Platform:
         self._members = dict(members)
         self._routes: dict[tuple[str, str], Route] = {}
 
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        # Pickles of version 0.2.0 have no settings of SimGrid.
+        vars(self).update({"timing": TIMING, "work_amount": WORK_AMOUNT, "concurrency_limit": 0, **state})
+
     def zones(self, host: PlatformHost) -> tuple[str, ...]:
         """The names of the zones that a host is in, the outermost first."""
         member = self._members.get(host.name)

@@ -9,6 +9,7 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,17 @@ _ENDS: Any = {"|", "||", "&&", ";", "&", ">", ">>", "<", "2>", "2>&1", "#", ")"}
 _REFERENCE = tuple(f"batproto {name}" for name in ("policies", "rules", "schema", "study metrics", "fast rules"))
 
 
-def lines_of(path: Path) -> Iterator[str]:
+@cache
+def lines_of(path: Path) -> tuple[str, ...]:
     """The command lines in a page, or in the texts of a module."""
-    content = path.read_text(encoding="utf-8")
-    if path.suffix == ".md":
+    return tuple(_lines_of(path.read_text(encoding="utf-8"), path.suffix == ".md"))
+
+
+def _lines_of(content: str, is_page: bool) -> Iterator[str]:
+    if is_page:
         yield from commands_in(content)
+        return
+    if not re.search(r"batproto\b", content):
         return
     for node in ast.walk(ast.parse(content)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "batproto " in node.value:

@@ -98,13 +98,6 @@ def test_advice_changes_no_verdict(path: Path) -> None:
     assert run_here("check", "--advise-after", "0", path).status == run_here("check", path).status
 
 
-def test_fast_has_no_advice(tmp_path: Path) -> None:
-    (tmp_path / "run.jsonl").write_text(
-        '{"tst": 1.0, "topic": "fast/migfra/host/status", "payload": "status: online"}\n'
-    )
-    assert "is of FaST, for which there is no advice" in run_here("check", "--advise", tmp_path / "run.jsonl").err
-
-
 # Conformance
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import run_here
 from support import DATA, ROOT
 
 from batprotocol.cli.main import main
@@ -276,3 +277,10 @@ def test_lines_that_are_none_are_told_where(line: str | bytes, said: str) -> Non
 )
 def test_times_are_read_with_their_zone(text: str, seconds: float) -> None:
     assert read_line(json.dumps({"topic": "a", "tst": text})).time == seconds
+
+
+def test_fast_has_no_advice(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_text(
+        '{"tst": 1.0, "topic": "fast/migfra/host/status", "payload": "status: online"}\n'
+    )
+    assert "is of FaST, for which there is no advice" in run_here("check", "--advise", tmp_path / "run.jsonl").err

@@ -54,6 +54,9 @@ def test_what_agents_see() -> None:
     seen, _, _ = played(environment, 2)
     assert all(each["electricity"].shape == (1 + 2 * 4,) for each in seen)
     assert all(environment.observation_space.contains(each) for each in seen)
+    watts = [float(each["electricity"][0]) for each in seen]  # jobs are delays: hosts are idle at all times
+    assert watts[-1] == pytest.approx(95 / 250)
+    assert all(each in (0.0, pytest.approx(95 / 250)) for each in watts)
     environment.reset(options={"first": 0})
     now = environment.world.now
     numbers = environment.observe()["electricity"]
@@ -65,6 +68,15 @@ def test_what_agents_see() -> None:
     without = Batch(LOG, jobs=12)
     assert isinstance(without.observation_space, spaces.Dict)
     assert "electricity" not in without.observation_space.spaces
+
+
+def test_a_trace_that_does_not_change_is_zero() -> None:
+    """No value is between its least and its largest one. They are equal, and not the same object."""
+    flat = Trace([0.0, 60.0, 120.0], [float("7.5"), float("7.50"), 15.0 / 2], 180.0, "g/kWh", repeats=True)
+    environment = Batch(LOG, jobs=3, electricity=Electric(carbon=flat, watts="idle=95,busy=250", forecast=2))
+    seen, _, _ = played(environment, 2)
+    for each in seen:
+        assert list(each["electricity"][1:]) == [0.0] * 3
 
 
 def test_an_agent_that_waits_decides_when_the_intensity_changes() -> None:

@@ -151,6 +151,21 @@ def test_bars_are_as_long_as_their_times() -> None:
     assert image[491 - 30, 300].tolist() == [236, 236, 236]  # the eighth host is free
 
 
+@pytest.mark.parametrize("seconds", [0.0, 1.0, 18.6, 30.0, 3600.0, 1e9])
+@pytest.mark.parametrize("height", [1, 2, 3, 20])
+def test_each_pixel_of_a_bar(seconds: float, height: int) -> None:
+    """Each bar is two columns wide at least, and a white row parts it from the next one, if it has more than two."""
+    from batprotocol.gym._rendering import _draw_bar
+
+    image = np.zeros((60, 500, 3), np.uint8)
+    _draw_bar(image, (80, 470), 10, 10 + height, seconds, (1, 2, 3))
+    width = max(2, round(388 * seconds / (seconds + 3600)))
+    expected = np.zeros_like(image)
+    expected[10 : 10 + height, 80 : 80 + width] = (1, 2, 3)
+    expected[10 + height - 1, 80:470] = (255, 255, 255) if height > 2 else (1, 2, 3)
+    assert np.array_equal(image, expected)
+
+
 LETTERS = "".join(map(chr, range(32, 127)))
 
 

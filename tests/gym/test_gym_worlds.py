@@ -132,12 +132,16 @@ def test_backfilling_is_that_of_policies(workload: Workload, kind: str, chance: 
 def test_the_steps_in_c_refuse_what_would_lead_astray() -> None:
     """Nobody asks for this, but whoever does must not crash Python."""
     play_of = pytest.importorskip("batprotocol.gym._play").Play
-    numbers = np.array([1, 2], np.int64).tobytes()
-    fixed = np.array([0.0, 1.0, 9.0, 9.0, 5.0, 5.0]).tobytes() + numbers + numbers + numbers
-    play = play_of(fixed, 2, 4, 1.0, 1.0, True, False, False)
+    times = (np.array([0.0, 1.0]), np.array([9.0, 9.0]), np.array([5.0, 5.0]))
+    fixed = (*times, np.array([1, 2], np.int64), None, None)
+    play = play_of(fixed, 0, 2, 4, 1.0, 1.0, True)
     for call, error in (
-        (lambda: play_of(fixed, 3, 4, 1.0, 1.0, True, False, False), ValueError),
-        (lambda: play_of(fixed, 2, 1, 1.0, 1.0, True, False, False), ValueError),
+        (lambda: play_of(fixed, 0, 3, 4, 1.0, 1.0, True), ValueError),
+        (lambda: play_of(fixed, 0, 0, 4, 1.0, 1.0, True), ValueError),
+        (lambda: play_of(fixed, -1, 2, 4, 1.0, 1.0, True), ValueError),
+        (lambda: play_of(fixed, 0, 2, 1, 1.0, 1.0, True), ValueError),
+        (lambda: play_of((*times, np.arange(4)[::2], None, None), 0, 2, 4, 1.0, 1.0, True), (ValueError, BufferError)),
+        (lambda: play_of((*times, None, None, None), 0, 2, 4, 1.0, 1.0, True), TypeError),
         (lambda: play.take(0), IndexError),
         (lambda: play.start(2), IndexError),
         (lambda: play.start(-1), IndexError),

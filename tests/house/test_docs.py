@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import filterfalse
 from types import ModuleType
 
 import pytest
@@ -27,10 +28,28 @@ def modules() -> list[str]:
     return [name.removesuffix("/__init__").replace("/", ".") for name in names]
 
 
-@pytest.mark.parametrize("name", modules())
-def test_examples_in_docstrings(name: str) -> None:
+PROTOCOL = ("builder", "conversation", "edc", "model", "recordings", "schemas", "wire")
+"""Packages whose examples make or read bytes of the protocol. They run with each engine, as do those at the top."""
+
+
+def depends_on_engine(name: str) -> bool:
+    return name.count(".") == 0 or name.split(".")[1] in PROTOCOL
+
+
+def run_examples(name: str) -> None:
     module: ModuleType = importlib.import_module(name)
     assert doctest.testmod(module, globs=vars(batprotocol) | vars(module)).failed == 0
+
+
+@pytest.mark.parametrize("name", filter(depends_on_engine, modules()))
+def test_examples_in_docstrings_of_the_protocol(name: str) -> None:
+    run_examples(name)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", filterfalse(depends_on_engine, modules()))
+def test_examples_in_docstrings(name: str) -> None:
+    run_examples(name)
 
 
 def test_some_docstrings_have_examples() -> None:

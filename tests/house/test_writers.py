@@ -33,7 +33,7 @@ READ_BACK = {
     "cli/mcp_server/vocabulary": NO_TABLE + "files of an assistant's folder",
     "edc/commands/new": NO_TABLE + "a program",
     "edc/embedded/options": NO_TABLE + "a note for the parent process",
-    "edc/recording/archives": "recordings/test_full_disk.py",
+    "edc/recording/archives": "edc/test_full_disk.py",
     "fast/commands": "fast/test_fast_live_cli.py",
     "recordings/exports": HERE,
     "recordings/timeline/_figures": NO_TABLE + "a figure",

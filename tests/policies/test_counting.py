@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
+from batprotocol.model import DelayProfile, Message, ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, FCFS, SJF, First, Order, Policy, named
 from batprotocol.policies.jobs import State
-from batprotocol.simulator import JobRows, Platform, StaticJob, Workload, WorkloadProfile, simulate
+from batprotocol.simulator import JobRows, Platform, StaticJob, Workload, WorkloadProfile, simulate, watched
 
 pytestmark = pytest.mark.once  # the results do not depend on the engine
 
@@ -180,3 +180,29 @@ def test_the_policy_knows_the_time_at_the_end() -> None:
     assert policy.state.now == pytest.approx(10, abs=0.01)
     assert not policy.queue
     assert len(policy.state.free) == 3
+
+
+class Kept:
+    """A watcher that can do without messages, and one that cannot."""
+
+    def __init__(self, *, needs: bool) -> None:
+        self.seen: list[str] = []
+        if not needs:
+            self.without_messages = lambda planner: planner
+
+    def hello(self, init: str, message: Message) -> None:
+        self.seen.append("hello")
+
+    def sent(self, message: Message) -> None:
+        self.seen.append("sent")
+
+    def answered(self, reply: Message) -> None:
+        self.seen.append("answered")
+
+
+@pytest.mark.parametrize("needs", [False, True])
+def test_a_watcher_may_do_without_messages(needs: bool) -> None:
+    kept = Kept(needs=needs)
+    result = simulate(Platform.homogeneous(3), WORKLOAD, watched(named("easy")(), kept))
+    assert result.is_complete
+    assert (set(kept.seen) == {"hello"}) is not needs

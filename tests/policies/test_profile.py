@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.policies import availability as profiles
+from batprotocol.policies import backfilling
 from batprotocol.policies.availability import PythonProfile
+from batprotocol.policies.backfilling import PythonReservedJobs
 
 WITHOUT_ENGINE = True
 KINDS = sorted({PythonProfile, profiles.Profile}, key=str)
@@ -120,38 +122,53 @@ def test_what_is_in_c_does_the_same_to_the_last_bit(seed: int) -> None:
     assert list(each[0]) == list(each[1])
 
 
-class _Reserved(NamedTuple):
+class _Job(NamedTuple):
     number: int
     size: int
     expected: float
 
 
+RESERVED = sorted({PythonReservedJobs, backfilling.ReservedJobs}, key=str)
+
+
+@pytest.mark.parametrize("ranked", [False, True])
 @pytest.mark.parametrize("seed", range(20))
-def test_reservations_move_one_after_the_other(seed: int) -> None:
+def test_reservations_move_one_after_the_other(seed: int, ranked: bool) -> None:
     """As if each were released and made anew at the first time at which it fits, by `earliest` and `change`."""
     random = Random(seed)
     resolution = random.choice([0.0, 1e-3, 0.3, 0.5, 1.0, 60.0])
-    each = [kind(1.0, 40) for kind in KINDS]
+    kinds = {PythonReservedJobs: PythonProfile, backfilling.ReservedJobs: profiles.Profile}
+    each = [kind(kinds[kind](1.0, 40), resolution) for kind in RESERVED]
     alone = PythonProfile(1.0, 40)
     starts, ends, jobs = {}, {}, []
+    ranks = random.sample(range(1000), 200)
     for number in range(random.choice([3, 200])):
         seconds = random.choice([0.0, 7.5, *[random.expovariate(1 / 50)] * 8, math.inf if number > 50 else 9.0])
-        job = _Reserved(number, random.randint(1, 40), seconds)
+        job = _Job(number, random.randint(1, 40), seconds)
         starts[number] = alone.earliest(job.size, job.expected)
         ends[number] = profiles.rounded(starts[number] + job.expected, resolution)
         jobs.append(job)
-        for profile in [alone, *each]:
-            profile.change(starts[number], ends[number], -job.size)
+        alone.change(starts[number], ends[number], -job.size)
+        for reserved in each:
+            rank = (ranks[number], number) if ranked else None
+            reserved.add(number, rank, job.size, job.expected, starts[number])
     for job in random.sample(jobs, len(jobs) // 3):  # they are no more, and what they had is free
         jobs.remove(job)
-        for profile in [alone, *each]:
-            profile.change(starts[job.number], ends[job.number], job.size)
-    random.shuffle(jobs)
+        alone.change(starts[job.number], ends[job.number], job.size)
+        for reserved in each:
+            reserved.drop(job.number, 1.0)
+            assert job.number not in reserved
+    if ranked:
+        jobs.sort(key=lambda job: ranks[job.number])
+    else:
+        random.shuffle(jobs)
     found = []
-    for profile in each:
-        times = dict(starts), dict(ends)
-        found.append((profile.compress(iter(jobs), *times, 1.0, resolution), *times, [*profile]))
-    moved = []
+    for reserved in each:
+        has_moved = reserved.compress(iter(jobs), 1.0)
+        times = {job.number: reserved.start_of(job.number) for job in jobs}
+        profile = [*reserved._profile] if isinstance(reserved, PythonReservedJobs) else [*reserved.__reduce__()[1][0]]
+        found.append((has_moved, times, profile, reserved.by_starts(), reserved.next_start(), reserved.is_endless))
+    moved = False
     for job in jobs:
         before = starts[job.number]
         start = alone.earliest(job.size, job.expected - resolution / 2, before)
@@ -159,12 +176,26 @@ def test_reservations_move_one_after_the_other(seed: int) -> None:
             alone.change(before, ends[job.number], job.size)
             starts[job.number], ends[job.number] = start, profiles.rounded(start + job.expected, resolution)
             alone.change(start, ends[job.number], -job.size)
-            moved.append((start, job.number))
-    assert found == [(moved, starts, ends, list(alone))] * len(KINDS)
+            moved = True
+    times = {job.number: starts[job.number] for job in jobs}
+    in_order = sorted((start, number) for number, start in times.items())
+    endless = math.inf in times.values()
+    expected = moved, times, list(alone), [number for _, number in in_order], in_order[0][0], endless
+    assert found == [expected] * len(RESERVED)
     assert len(jobs) < 9 or moved
+    for reserved in each:
+        assert reserved.due(in_order[1][0]) == [number for start, number in in_order if start <= in_order[1][0]]
+        assert reserved.next_start() > in_order[1][0]
 
 
-@each_kind
-def test_a_reservation_that_is_not_known_is_an_error(kind: type[PythonProfile]) -> None:
+@pytest.mark.parametrize("kind", RESERVED, ids=str)
+def test_a_reservation_that_is_not_known_is_an_error(kind: type[PythonReservedJobs]) -> None:
+    profile = PythonProfile if kind is PythonReservedJobs else profiles.Profile
+    reserved = kind(profile(0.0, 4), 0.0)
+    reserved.add(1, None, 1, 5.0, 0.0)
     with pytest.raises(KeyError, match="7"):
-        kind(0.0, 4).compress([_Reserved(7, 1, 1.0)], {}, {}, 0.0, 0.0)
+        reserved.compress([_Job(7, 1, 1.0)], 0.0)
+    for asked in (lambda: reserved.start(7, 0.0), lambda: reserved.drop(7, 0.0), lambda: reserved.start_of(7)):
+        with pytest.raises(KeyError, match="7"):
+            asked()
+    assert (1 in reserved, 7 in reserved, len(reserved)) == (True, False, 1)

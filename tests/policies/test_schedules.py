@@ -7,7 +7,9 @@ change that is meant to change them.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 from replay import begins
 from support import DATA
 
+from batprotocol.errors import HostsError
 from batprotocol.model import DelayProfile, Host, HostProperty, Job
 from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies import (
@@ -260,6 +263,122 @@ def hosts_of(name: str, count: int, taken: list[int], speeds: list[float] | None
 def test_hosts_are_taken_as_described(name: str, count: int, taken: list[int], expected: list[int]) -> None:
     speeds = [float(number + 1) for number in range(10)]
     assert hosts_of(name, count, taken, speeds) == expected
+
+
+def rows_in(hosts: Iterable[int]) -> list[list[int]]:
+    """The rows of hosts with consecutive numbers."""
+    rows: list[list[int]] = []
+    for host in sorted(hosts):
+        if not rows or rows[-1][-1] != host - 1:
+            rows.append([])
+        rows[-1].append(host)
+    return rows
+
+
+def by_groups(groups: Iterable[Sequence[int]], count: int) -> list[int]:
+    """The first hosts of some groups, one after the other."""
+    return list(itertools.chain.from_iterable(groups))[:count]
+
+
+def smallest_that_does(groups: Iterable[list[int]], count: int) -> list[int]:
+    return min((group for group in groups if len(group) >= count), key=len, default=[])
+
+
+def best_fit_of(free: list[int], count: int) -> list[int]:
+    found: list[int] = []
+    rows = rows_in(free)
+    while len(found) < count:
+        missing = count - len(found)
+        row = smallest_that_does(rows, missing) or max(rows, key=len)
+        rows.remove(row)
+        found += row[:missing]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_hosts_are_taken_as_by_looking_at_each(seed: int) -> None:
+    """Each allocation against one that sorts all free hosts, or goes through all rows of them."""
+    random = Random(seed)
+    count_of_hosts = random.randint(1, 12)
+    speeds = [float(random.randint(1, 3)) for _ in range(count_of_hosts)]
+    pstates = [random.randint(0, 2) for _ in range(count_of_hosts)]
+    weights = [random.randint(1, 3) for _ in range(count_of_hosts)]
+    zones = [random.choice("abc") for _ in range(count_of_hosts)]
+    described = [
+        Host(
+            id=number,
+            name=f"{zones[number]}{number}",
+            pstate=pstates[number],
+            computation_speed=[9.0 + number] * pstates[number] + [speeds[number]],
+            zone_properties=[HostProperty("zone", zones[number])] if seed % 2 else None,
+            properties=[HostProperty("weight", str(weights[number]))] if weights[number] > 1 else None,
+        )
+        for number in range(count_of_hosts)
+    ]
+    free = sorted(random.sample(range(count_of_hosts), random.randint(1, count_of_hosts)))
+    asleep = sorted(random.sample(free, random.randint(0, len(free))))
+    count = random.randint(1, len(free))
+    by_zone = [[host for host in free if zones[host] == zone] for zone in dict.fromkeys(zones)]
+    expected = {
+        "first": free[:count],
+        "pack": free[:count],
+        "spread": free[:count],
+        "last": free[-count:],
+        "fastest": sorted(free, key=lambda host: (-speeds[host], host))[:count],
+        "slowest": sorted(free, key=lambda host: (speeds[host], host))[:count],
+        "weight": sorted(free, key=lambda host: (weights[host], host))[:count],
+        "awake": sorted(free, key=lambda host: (host in asleep, host))[:count],
+        "best-fit": best_fit_of(free, count),
+        "contiguous": next((row for row in rows_in(free) if len(row) >= count), [])[:count],
+        "best-contiguous": smallest_that_does(rows_in(free), count)[:count],
+        "zones": smallest_that_does(by_zone, count)[:count] or by_groups(sorted(by_zone, key=len, reverse=True), count),
+    }
+    assert expected.keys() == {name for name in HOSTS if PARTS[name].kind == "allocation"} - {"shared"}
+    for name, hosts in expected.items():
+        part, left = named(name)().allocation, Hosts(free)
+        part.begin(begins(computation_hosts=described).events[0])
+        longest = max(map(len, rows_in(free))) if "contiguous" in name else len(free)
+        assert (part.room(left), part.vacant(left)) == (longest, len(free)), name
+        if not hosts:
+            with pytest.raises(HostsError):
+                part.take(count, left, Hosts(asleep))
+            continue
+        taken = part.take(count, left, Hosts(asleep))
+        assert list(taken) == sorted(hosts), name
+        assert list(left) == sorted(set(free) - set(hosts))
+        assert list(part.give_back(taken, left)) == sorted(hosts)
+        assert list(left) == free
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_hosts_are_shared_as_by_counting_the_jobs_of_each(seed: int) -> None:
+    random = Random(seed)
+    size, share = random.randint(1, 7), random.randint(1, 4)
+    part, free = named(f"shared={share}")().allocation, Hosts(range(size))
+    part.begin(
+        begins(
+            computation_hosts=[Host(id=each, name=f"h{each}", computation_speed=[1.0]) for each in range(size)]
+        ).events[0]
+    )
+    jobs, running = dict.fromkeys(range(size), 0), []
+    for _ in range(40):
+        open_ = [host for host in jobs if jobs[host] < share]
+        assert list(free) == open_
+        assert part.vacant(free) == sum(share - each for each in jobs.values())
+        assert part.room(free) == len(open_)
+        if running and (random.random() < 0.4 or not open_):
+            hosts = running.pop(random.randrange(len(running)))
+            for host in hosts:
+                jobs[host] -= 1
+            assert list(part.give_back(hosts, free)) == [host for host in hosts if not jobs[host]]
+        elif open_:
+            count = random.randint(1, len(open_))
+            expected = sorted(sorted(open_, key=lambda host: (jobs[host], host))[:count])
+            hosts = part.take(count, free, Hosts())
+            assert list(hosts) == expected
+            running.append(hosts)
+            for host in expected:
+                jobs[host] += 1
 
 
 def test_the_slowest_of_equal_hosts_are_the_first() -> None:

@@ -217,3 +217,18 @@ def test_hosts_within_a_limit_are_those_of_a_search_of_all_sets(
         groups = [group for group in itertools.combinations(sorted(found), size) if is_possible(group)]
         assert groups
         assert all(sum(cores[host] for host in group) <= most for group in groups)
+
+
+@pytest.mark.parametrize("where", ["a,b", "b,a"])
+def test_a_job_that_starts_in_one_partition_leaves_its_hosts_in_the_other_one_at_once(where: str) -> None:
+    """`both` waits first in `a`, and starts behind `wide` in `b`: `small` gets the host that was kept in `a`."""
+    tables = {"partitions": {"a": {"hosts": "n[0-1]"}, "b": {"hosts": "n[2-4]"}}}
+    jobs = [
+        job("a", 0, 1, 100, 100, partition="a"),
+        job("b", 0, 1, 100, 100, partition="b"),
+        job("wide", 1, 3, 10, 10, partition="b"),
+        job("both", 1, 2, 50, 50, partition=where),
+        job("small", 1, 1, 200, 200, partition="a"),
+    ]
+    found = spans(run(jobs, tables, "n[0-4]"))
+    assert found == {"a": (0, 100), "b": (0, 100), "wide": (100, 110), "both": (1, 51), "small": (1, 201)}

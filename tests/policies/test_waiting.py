@@ -324,3 +324,93 @@ def test_a_trace_is_found_beside_what_names_it(tmp_path: Any) -> None:
     part = named("easy+wait=A-b.csv?repeat=yes,slack=1h", str(tmp_path))().starts
     assert part is not None
     assert (list(part.trace.values), part.trace.repeats) == ([3.0, 1.0], True)
+
+
+# When a job may run, against each second that it could begin at
+
+STEP = 10.0
+
+
+def means_of(trace: Trace, begin: float, seconds: float) -> float:
+    """The mean of a trace over an interval, second by second."""
+    return sum(trace.values[int((begin + each) % trace.period // STEP)] for each in range(int(seconds))) / seconds
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_a_window_is_the_best_of_all_that_could_be(seed: int) -> None:
+    random = Random(seed)
+    count = random.randint(2, 6)
+    values = [float(each) for each in random.sample(range(1, 40), count)]
+    trace = Trace([STEP * place for place in range(count)], values, STEP * count, "g/kWh", repeats=True)
+    slack, share = 10.0 * random.randint(0, 8), random.choice([None, None, 0.5, 3.0])
+    wait = Wait(trace, slack, share=share, deadline=random.random() < 0.3)
+    since, seconds = float(random.randint(0, 50)), float(random.choice([1, 5, 10, 20, 35]))
+    expected = random.choice([seconds, seconds, math.inf, 0.0])
+    used = seconds if 0 < expected < math.inf else 1.0
+    walltime = random.choice([math.inf, used, 2 * used])
+    deadline = random.choice([None, since + random.randint(1, 120)])
+    late = since + (slack if share is None else share * expected if expected < math.inf else 0.0)
+    if deadline is not None:
+        due = since if walltime == math.inf else deadline - walltime - 1
+        late = due if walltime == math.inf or wait.deadline else min(late, due)
+    first_step = math.ceil(since / STEP)
+    begins = [since, *(STEP * place for place in range(first_step, 30) if STEP * place <= late)]
+    best = min(begins, key=lambda begin: (round(means_of(trace, begin, used), 9), begin)) if late > since else since
+    found = wait.turn(since, since, expected, walltime=walltime, deadline=deadline)
+    assert found == (best, math.inf)
+    later = wait.turn(
+        since + 3, since, expected, walltime=walltime, deadline=deadline
+    )  # the window does not depend on the time
+    assert later == found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_pieces_are_the_best_seconds_that_are_left(seed: int) -> None:
+    """A job that is interrupted runs in the steps of its window with the least values, and the rest of it in fewer."""
+    random = Random(seed)
+    count = random.randint(2, 8)
+    values = [float(each) for each in random.sample(range(1, 40), count)]
+    trace = Trace([STEP * place for place in range(count)], values, STEP * count, "g/kWh")
+    since, needed = STEP * random.randint(0, 2), random.randint(1, 4)
+    slack = STEP * random.randint(1, 6)
+    wait = Wait(trace, slack, interruptible=True)
+    for ran in range(needed + 2):
+        for now in (since - STEP, since, since + STEP):
+            found = wait.turn(now, since, STEP * needed, divisible=True, ran=STEP * ran)
+            begin, end = max(now, since), min(since + slack + STEP * needed, trace.end)
+            rest = needed - ran
+            if rest <= 0 or since >= trace.end:  # it takes longer than expected, or nothing is known
+                assert found == (since, math.inf)
+                continue
+            steps = [begin + STEP * place for place in range(round((end - begin) / STEP))]
+            best = sorted(sorted(steps, key=lambda time: values[int(time // STEP)])[:rest]) or [begin]
+            if len(steps) <= rest:
+                best = [begin + STEP * place for place in range(rest)]
+            gap = next((time + STEP for time in best if time + STEP not in best), math.inf)
+            assert found == (best[0], gap if gap <= best[-1] else math.inf)
+    assert wait.turn(since, since, STEP * needed).until == math.inf  # it cannot be divided
+    assert Wait(trace, slack).turn(since, since, STEP * needed, divisible=True).until == math.inf
+    assert wait.turn(since, since, math.inf, divisible=True).until == math.inf
+    assert Wait(trace, slack).turn(trace.end, trace.end, STEP) == (trace.end, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"slack": -1.0}, "a slack >= 0 in seconds"),
+        ({"slack": math.inf}, "a slack >= 0 in seconds"),
+        ({"share": -0.1}, "a slack >= 0 as a part"),
+        ({"share": math.inf}, "a slack >= 0 as a part"),
+        ({"error": -1e-9}, "a standard deviation"),
+        ({"error": math.nan}, "a standard deviation"),
+        ({"quantile": 1.01}, "a quantile from 0 to 1"),
+        ({"quantile": -0.01}, "a quantile from 0 to 1"),
+        ({"quantile": 0.5, "interruptible": True}, "interruptible or queue"),
+    ],
+)
+def test_wrong_numbers_of_waiting_are_refused(options: dict[str, Any], why: str) -> None:
+    trace = Trace([0.0, 10.0], [1.0, 2.0], 20.0, "g/kWh")
+    with pytest.raises(ValueError, match=why):
+        Wait(trace, **options)
+    for fine in ({"slack": 0.0}, {"share": 0.0}, {"error": 0.0}, {"quantile": 0.0}, {"quantile": 1.0}):
+        assert Wait(trace, **fine).has_effect

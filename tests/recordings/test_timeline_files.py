@@ -62,6 +62,7 @@ def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_figures(tmp_path: Path) -> None:
     both = few("$one") + few("other")
     both.save(tmp_path / "both.png", colour="state")
@@ -143,6 +144,7 @@ def test_the_texts_of_all_messages_are_kept_on_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_command_writes_figures(tmp_path: Path) -> None:
     """The ending selects the kind, several files are written at once, and the options of before work."""
     (tmp_path / "jobs.csv").write_text(TABLE + "7,1,2,9,0-3\n")

@@ -202,6 +202,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_shared_run_in_a_browser(browser: Browser, tmp_path: Path) -> None:
     tab = opened(browser, tmp_path, read_conversation(shared_run(), "shared"))
     assert "GPUs of hosts" in text_of(tab, "#legend")

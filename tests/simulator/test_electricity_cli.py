@@ -1,4 +1,4 @@
-"""`batproto simulate` and `compare` with traces, caps and typical watts."""
+"""`batproto simulate` with traces, caps and typical watts."""
 
 from __future__ import annotations
 
@@ -76,27 +76,6 @@ def test_typical_watts_are_for_any_hosts(jobs: Path, machine: list[str]) -> None
     found = simulate(jobs, *machine, "--watts", WATTS)
     assert (found.status, found.err) == (0, "")
     assert "consumed" in facts(found)["energy"]
-
-
-def test_runs_are_compared(jobs: Path, tmp_path: Path) -> None:
-    for name, watts in (("one", WATTS), ("two", "idle=10,busy=250")):
-        assert simulate(jobs, "--watts", watts, "-o", tmp_path / name).status == 0
-    runs = (tmp_path / "one", tmp_path / "two")
-    found = run_here("compare", *runs, "--carbon", "daily:300", "--price", "daily:0.2?unit=GBP/kWh", "--cap", "400W")
-    assert found.status == 0
-    assert "typical ones: idle=10,busy=250" in found.err
-    for label in ("carbon [g]", "cost [GBP]", "time above the cap [s]", "energy per useful core hour"):
-        assert label in found.out
-    assert "peak power [W]" in run_here("compare", *runs).out
-    (tmp_path / "one" / "power.json").write_text('{"cores": 0}')
-    refused = run_here("compare", *runs)
-    assert refused.status == 1
-    assert "power.json: cores: expected a number of cores > 0, got 0" in refused.err
-    (tmp_path / "one" / "power.json").write_text("[")
-    assert "it is not a power.json" in run_here("compare", *runs).err
-    (tmp_path / "one" / "consumed_energy.csv").unlink()
-    found = run_here("compare", *runs, "--carbon", "daily:300")
-    assert (found.status, "it needs a consumed_energy.csv" in found.err) == (0, True)
 
 
 def test_a_trace_that_ends_before_the_simulation(jobs: Path, tmp_path: Path) -> None:

@@ -195,3 +195,26 @@ def test_the_command(folder: Path) -> None:
     assert run_here("study", "run", folder / "study.toml", "-j", "1").status == 0
     found = run_here("study", "table", folder / "study.toml", "--metric", "carbon_grams", "--metric", "peak_watts")
     assert "carbon [g]" in found.out
+
+
+def test_runs_are_compared(folder: Path) -> None:
+    for name, watts in (("one", WATTS), ("two", "idle=10,busy=250")):
+        assert (
+            run_here("simulate", "fcfs", "-w", folder / "jobs.json", "--watts", watts, "-o", folder / name).status == 0
+        )
+    runs = (folder / "one", folder / "two")
+    found = run_here("compare", *runs, "--carbon", "daily:300", "--price", "daily:0.2?unit=GBP/kWh", "--cap", "400W")
+    assert found.status == 0
+    assert "typical ones: idle=10,busy=250" in found.err
+    for label in ("carbon [g]", "cost [GBP]", "time above the cap [s]", "energy per useful core hour"):
+        assert label in found.out
+    assert "peak power [W]" in run_here("compare", *runs).out
+    (folder / "one" / "power.json").write_text('{"cores": 0}')
+    refused = run_here("compare", *runs)
+    assert refused.status == 1
+    assert "power.json: cores: expected a number of cores > 0, got 0" in refused.err
+    (folder / "one" / "power.json").write_text("[")
+    assert "it is not a power.json" in run_here("compare", *runs).err
+    (folder / "one" / "consumed_energy.csv").unlink()
+    found = run_here("compare", *runs, "--carbon", "daily:300")
+    assert (found.status, "it needs a consumed_energy.csv" in found.err) == (0, True)

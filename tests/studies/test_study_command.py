@@ -39,6 +39,7 @@ def study(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_study_on_the_command_line(study: Path) -> None:
     path = str(study)
     dry = run_here("study", "run", path, "--dry-run", "--only", "scheduler=easy")
@@ -68,6 +69,7 @@ def test_a_study_on_the_command_line(study: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_failures_are_told_once(study: Path) -> None:
     study.with_name("own.py").write_text(
         "from batprotocol.edc import Scheduler\nclass Own(Scheduler):\n    def decide(self): raise KeyError('no')\n"
@@ -118,6 +120,7 @@ BEFOREHAND = 4  # runs a process that may be under way: they can be kept togethe
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_ends_at_once_and_loses_nothing(study: Path) -> None:
     runs, some = study.with_name("study.runs") / "runs", 3 + 2 * BEFOREHAND
     gate = Gate(study.parent, runs)
@@ -140,6 +143,7 @@ def test_ctrl_c_ends_at_once_and_loses_nothing(study: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_full_disk_is_one_sentence_and_nothing_is_lost(study: Path) -> None:
     kind = kinds()[-1]
     study.write_text(STUDY.replace("jobs=15", "jobs=60"))
@@ -159,6 +163,7 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_lost(study: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() == 0 and "mounted" not in kinds(), reason="root may write everywhere")
 def test_a_store_that_is_read_only(study: Path) -> None:
     with small_disk("mounted", study.parent, 1 << 20) if os.geteuid() == 0 else nullcontext(study.parent) as folder:
@@ -176,6 +181,7 @@ def test_a_store_that_is_read_only(study: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_example_has_150_runs_and_one_of_them_runs(tmp_path: Path) -> None:
     study = Study.read(ROOT / "examples" / "study.toml")
     assert len(study.runs()) == 150
@@ -184,6 +190,7 @@ def test_the_example_has_150_runs_and_one_of_them_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_schedulers_and_workloads_with_names_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("mine.py", "learned.py", "weights.bin", "KTH-SP2-1996-2.1-cln.swf.gz"):
@@ -210,6 +217,7 @@ def test_a_name_that_is_no_file() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_log_says_how_far_a_study_is(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from batprotocol.studies.commands import _study_work as work
 
@@ -235,6 +243,7 @@ def test_a_dry_run_of_very_many_runs_prints_their_number(study: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_tables_take_metrics_of_ones_own_and_corrections(study: Path) -> None:
     (study.parent / "mine.py").write_text("def jobs(rows, run):\n    'Jobs.'\n    return len(rows) / run.hosts\n")
     run_here("study", "run", str(study), "-j", "1")

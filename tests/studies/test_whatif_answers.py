@@ -379,6 +379,7 @@ def test_mistakes_on_the_command_line(tmp_path: Path, options: list[str], reason
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_todays_policy_alone_has_only_the_models_own_error(tmp_path: Path) -> None:
     words = ["whatif", recorded_log(tmp_path / "log.swf", days=4), "--policies", "easy", "-j", "1"]
     done = CliRunner().invoke(batproto, [*words, "-o", str(tmp_path / "r.html")])
@@ -398,6 +399,7 @@ def test_todays_policy_alone_has_only_the_models_own_error(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_command_says_that_the_offered_load_is_above_one(tmp_path: Path) -> None:
     words = ["whatif", log_of(tmp_path / "log.swf"), "--policies", "fcfs,easy", "--arrivals", "4", "-j", "1"]
     done = CliRunner().invoke(batproto, [*words, "--windows", "1w", "-o", str(tmp_path / "r.html")])

@@ -62,6 +62,7 @@ def asked(log: str, store: Path, question: Question) -> WhatIfAnswer:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_sign_does_not_depend_on_the_windows(tmp_path: Path) -> None:
     """SJF made the log, so each other policy waits longer; with empty windows, all of them seemed to be better."""
     log = backlog(tmp_path / "log.swf", "easy-sjf")
@@ -114,6 +115,7 @@ def drawn_log(path: Path, policy: str) -> str:
 
 @pytest.mark.long
 @pytest.mark.slow
+@pytest.mark.long
 def test_five_thousand_jobs_at_a_load_near_one_have_one_sign(tmp_path: Path) -> None:
     log = drawn_log(tmp_path / "log.swf", "easy-saf")
     workload, whole = named_workload(log), {}
@@ -152,6 +154,7 @@ def sacct(path: Path, jobs: Sequence[tuple[float, float, float, float]], nodes: 
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_waiting_is_from_the_moment_at_which_a_job_was_eligible(tmp_path: Path) -> None:
     """Each job was held for 100 s, and started at once."""
     jobs = [(600.0 * n, 600.0 * n + 100, 600.0 * n + 100, 600.0 * n + 400) for n in range(60)]
@@ -261,6 +264,7 @@ PartitionName=p Nodes=n[0-3] Default=YES MaxTime=INFINITE
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_slurm_uses_added_hosts(tmp_path: Path) -> None:
     """Its slurm.conf does not name them, but nodes that they are like."""
     (tmp_path / "slurm.conf").write_text(CONF)
@@ -296,6 +300,7 @@ def test_more_hosts_without_the_nodes_of_slurm_conf_are_refused(tmp_path: Path) 
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_an_answer_names_what_breaks_a_conclusion(tmp_path: Path) -> None:
     log = backlog(tmp_path / "log.swf", "fcfs", days=4)
     answer = asked(log, tmp_path / "runs", Question(policies=("easy-sjf",), today="fcfs"))

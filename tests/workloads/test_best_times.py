@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from itertools import combinations, pairwise
@@ -124,6 +125,39 @@ def test_low_values() -> None:
     assert best.low_from(7 * 3600.0, 8 * 3600.0, 0.25) == 8 * 3600.0
     assert best.high_from(0.0, 1e6, 0.25) == 7 * 3600.0
     assert best.high_from(0.0, 6 * 3600.0, 0.25) == math.inf
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_low_values_are_those_of_each_hour(seed: int) -> None:
+    """A value is low if at most this share of the hours of the day from it on has smaller ones."""
+    chance = random.Random(seed)
+    lengths = [chance.randint(1, 9) for _ in range(chance.randint(2, 9))]
+    numbers = [float(chance.randint(0, 5)) for _ in lengths]
+    times = [3600.0 * sum(lengths[:place]) for place in range(len(lengths))]
+    repeats = seed % 2 == 0
+    best = BestTimes(Trace(times, numbers, 3600.0 * sum(lengths), "g/kWh", repeats=repeats))
+    hours = [number for number, length in zip(numbers, lengths, strict=True) for _ in range(length)]
+
+    even = min(lengths) if all(length % min(lengths) == 0 for length in lengths) else 1
+    starts = {sum(lengths[:place]) for place in range(len(lengths) + 1)}
+
+    def is_low(hour: int, quantile: float) -> bool:
+        if not repeats and hour >= len(hours):
+            return True
+        first = hour // even * even
+        day = [hours[each % len(hours)] for each in range(first, first + 24) if repeats or each < len(hours)]
+        return sum(value < day[0] for value in day) <= quantile * len(day)
+
+    for quantile in (0.0, 0.25, 1 / 3, 0.5, 1.0):
+        for hour in range(len(hours) + 5):
+            assert best.is_low(3600.0 * hour, quantile) is is_low(hour, quantile)
+            latest = hour + chance.randint(0, 12)
+            changes = (each % len(hours) in starts if repeats else each in starts for each in range(hour + 1, latest))
+            tried = [hour, *itertools.compress(range(hour + 1, latest), changes)][: latest - hour]
+            low = next((each for each in tried if is_low(each, quantile)), latest)
+            high = next((each for each in tried if not is_low(each, quantile)), math.inf)
+            assert best.low_from(3600.0 * hour, 3600.0 * latest, quantile) == 3600.0 * low
+            assert best.high_from(3600.0 * hour, 3600.0 * latest, quantile) == 3600.0 * high
 
 
 def test_many_random_years() -> None:

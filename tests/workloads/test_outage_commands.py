@@ -13,7 +13,6 @@ from batprotocol.workloads.host_events import (
     FAILURE_PRESETS,
     FailureModel,
     Fixed,
-    HostStates,
     Weibull,
     Window,
     drawn_failures,
@@ -117,7 +116,6 @@ def test_hosts_can_be_described() -> None:
             1,
             "--every: expected at most 10,000,000 windows until 28401840000 s, got one each 1 s",
         ),
-        (("outages", "no.tab", "--hosts", "4"), 1, "no.tab"),
     ],
 )
 def test_bad_arguments_get_a_sentence(arguments: tuple[str, ...], status: int, said: str) -> None:
@@ -154,24 +152,6 @@ def test_windows_of_a_table_that_overlap(tmp_path: Path) -> None:
     skipped = run_here("workload", "windows", table, "--skip-bad", "--announced", "1d")
     assert (skipped.status, len(events_of(skipped.out))) == (0, 3)
     assert "1 window left out: its window overlaps with another one on the same hosts (line 4)" in skipped.err
-
-
-def test_a_trace(tmp_path: Path) -> None:
-    trace = tmp_path / "event_trace.tab"
-    trace.write_text(
-        "0 0 7 1 n7 0 1000 2000 0\n1 0 8 1 n8 0 1500 1600 0\n2 0 9 1 n9 0 1500 1600 0\n3 0 9 1 n9 5 1 2 0\n"
-    )
-    result = run_here("workload", "outages", trace, "--hosts", "2")
-    states = HostStates(2)
-    for time, data in events_of(result.out):
-        event = read_host_event(data)
-        assert event is not None
-        states.take(time, event)
-    assert [time for time, _ in events_of(result.out)] == [0.0, 500.0, 600.0, 1000.0]
-    assert "1 outage left out: its node has no host" in result.err
-    assert "1 outage left out: its type is neither 0 (unavailable) nor 1 (available) (line 4)" in result.err
-    later = run_here("workload", "outages", trace, "--hosts", "2", "--from", "1550", "-f", "fta", "--system", "1")
-    assert events_of(later.out)[0][0] == 0.0
 
 
 def test_events_are_checked_before_a_simulation(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState, Host, HostProperty
+from batprotocol.model.hosts import frozen_hosts
 from batprotocol.workloads.requests import (
     Condition,
     Dependencies,
@@ -28,6 +30,8 @@ from batprotocol.workloads.requests import (
 )
 from batprotocol.workloads.requests.notation import matches, parse_constraint, parse_gres, parse_memory, parse_moment
 from batprotocol.workloads.requests.offers import needs_of
+from batprotocol.workloads.requests.request import moved_recording, parse_recording, with_recording
+from batprotocol.workloads.requests.usage import busy_hosts, share_hosts
 from batprotocol.workloads.requests.vocabulary import HOST_KEYS, JOB_KEYS
 
 WITHOUT_ENGINE = True
@@ -331,3 +335,117 @@ def test_long_chains_and_wide_graphs_take_linear_time() -> None:
     for number in range(count):
         assert waiting.verdict(f"w!{number}").never is None
         waiting.ended(f"w!{number}", DONE, 1.0)
+
+
+# Hosts in use, job by job
+
+
+def written(hosts: set[int]) -> str:
+    """A host set as a table has it, with a dash wherever two numbers follow each other."""
+    return str(frozen_hosts(" ".join(map(str, sorted(hosts)))))
+
+
+stays_of = st.lists(
+    st.tuples(st.integers(0, 8), st.integers(0, 6), st.sets(st.integers(0, 9), min_size=1).map(frozenset)), max_size=9
+)
+
+
+@given(stays_of)
+def test_hosts_in_use_are_those_of_each_second(given: list[tuple[int, int, frozenset[int]]]) -> None:
+    stays = [(float(begin), float(begin + lasts), written(set(hosts))) for begin, lasts, hosts in given]
+    found = busy_hosts(stays)
+    assert [time for time, _ in found] == sorted({time for time, _ in found})
+    is_shared = False
+    for second in range(20):
+        here = [hosts for begin, lasts, hosts in given if begin <= second < begin + lasts]
+        is_shared |= any(one & two for one, two in itertools.combinations(here, 2))
+        busy = next((count for time, count in reversed(found) if time <= second), 0)
+        assert busy == len(frozenset().union(*here))
+    assert share_hosts(stays) is is_shared
+    # Times that differ by less than tables show are equal.
+    late = [(begin, end + (0.5 if is_shared else 0.9) * 1e-5, hosts) for begin, end, hosts in stays]
+    assert share_hosts(late) is is_shared
+
+
+# Recordings
+
+WRONG_RECORDINGS: list[tuple[Any, str, str]] = [
+    (None, "", "expected an object such as"),
+    ([], "", "expected an object such as"),
+    ({}, "", "expected an object such as"),
+    ({"hosts": "0"}, "", "expected an object such as"),
+    ({"start": 1, "end": 2}, "", "expected start, hosts, cores and held, got the key 'end'"),
+    ({"start": True}, "start", "expected seconds"),
+    ({"start": "1"}, "start", "expected seconds"),
+    ({"start": 2**53 + 2}, "start", "expected seconds"),
+    ({"start": -(2**53) - 2}, "start", "expected seconds"),
+    ({"start": math.nan}, "start", "expected seconds"),
+    ({"start": 1, "cores": 0}, "cores", "expected a number of cores"),
+    ({"start": 1, "cores": -1}, "cores", "expected a number of cores"),
+    ({"start": 1, "cores": True}, "cores", "expected a number of cores"),
+    ({"start": 1, "cores": 1.0}, "cores", "expected a number of cores"),
+    ({"start": 1, "cores": 2**53 + 1}, "cores", "expected a number of cores"),
+    ({"start": 1, "held": -1}, "held", "expected seconds >= 0"),
+    ({"start": 1, "held": True}, "held", "expected seconds >= 0"),
+    ({"start": 1, "held": "1"}, "held", "expected seconds >= 0"),
+    ({"start": 1, "held": 2**53 + 1}, "held", "expected seconds >= 0"),
+    ({"start": 1, "hosts": ""}, "hosts", "expected numbers of hosts"),
+    ({"start": 1, "hosts": 3}, "hosts", "expected numbers of hosts"),
+    ({"start": 1, "hosts": "3-1"}, "hosts", "expected numbers of hosts"),
+    ({"start": 1, "hosts": "a"}, "hosts", "expected numbers of hosts"),
+]
+
+
+@pytest.mark.parametrize(("value", "path", "reason"), WRONG_RECORDINGS)
+def test_recordings_that_cannot_be(value: Any, path: str, reason: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_recording(value)
+    assert (refused.value.path or "", refused.value.reason[: len(reason)]) == (path, reason)
+
+
+@given(
+    st.one_of(st.integers(-(2**53), 2**53), st.floats(-(2**53), 2**53)),
+    st.one_of(st.none(), st.integers(1, 2**53)),
+    st.one_of(st.none(), st.floats(0, 2**53)),
+    st.one_of(st.none(), st.sets(st.integers(0, 50), min_size=1)),
+    st.integers(-1000, 1000),
+)
+def test_a_recording_moves_with_its_job(
+    start: float, cores: int | None, held: float | None, hosts: set[int] | None, seconds: int
+) -> None:
+    value = {"start": start, "cores": cores, "held": held, "hosts": None if hosts is None else written(hosts)}
+    found = parse_recording({key: each for key, each in value.items() if each is not None})
+    assert (found.start, found.cores, found.held) == (start, cores, held or 0.0)
+    assert hosts == (None if found.hosts is None else set(found.hosts))
+    data = with_recording('{"user": 7}', start, None if hosts is None else written(hosts))
+    kept = json.loads(data)
+    assert kept.pop("user") == 7
+    assert parse_recording(kept["recorded"])[:2] == (start, found.hosts)
+    moved = json.loads(moved_recording(data, seconds) or "")
+    assert moved["user"] == 7
+    assert moved["recorded"] == {**kept["recorded"], "start": start + seconds}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        "",
+        "7",
+        "[]",
+        "recorded",
+        '"recorded"',
+        '{"user": 7}',
+        '{"recorded": 1}',
+        '{"recorded": []}',
+        '{"recorded": {}}',
+        '{"recorded": {"start": true}}',
+        '{"recorded": {"start": "1"}}',
+        '{"recorded": {"start": 9007199254740994}}',
+    ],
+)
+def test_what_has_no_recording_stays_as_it_is(data: str | None) -> None:
+    assert moved_recording(data, 5.0) == data
+    assert moved_recording('{"recorded": {"start": 1}}', 0.0) == '{"recorded": {"start": 1}}'
+    if not (data or "").startswith("{"):
+        assert with_recording(data, 1.0) == '{"recorded":{"start":1.0}}'

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run_here
 from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
+from batprotocol.workloads.commands.inputs import read_text
 from batprotocol.workloads.electricity import CARBON, JOULES_PER_KWH, PRICE, Kind, Trace, consumption_of, daily_trace
+from batprotocol.workloads.electricity.tables import trace_named
 from batprotocol.workloads.electricity.trace import PowerEvent, power_events, read_power_event
 
 WITHOUT_ENGINE = True
@@ -88,6 +93,89 @@ def test_amounts_are_weighted_as_by_numpy(case: tuple[Trace, int, int], data: st
     assert used.seconds_above == pytest.approx(float((rates > 500.0 + 1e-5).sum()))
     assert used.joules_above == pytest.approx(float(np.maximum(rates - 500.0, 0).sum()), abs=1e-3)
     assert used.peak_watts == pytest.approx(float(rates.max(initial=0.0)), rel=1e-9)
+
+
+@given(times_in(), st.data())
+def test_a_part_of_the_readings_counts_under_a_cap_over_time(case: tuple[Trace, int, int], data: st.DataObject) -> None:
+    """Readings reach beyond the time that counts, which begins and ends between them."""
+    cap, begin, end = case
+    places = sorted({begin, end, *data.draw(st.lists(st.integers(begin, end), max_size=6))})
+    watts = data.draw(st.lists(st.integers(0, 1000), min_size=len(places) - 1, max_size=len(places) - 1))
+    amounts = np.cumsum([0, *(rate * length for rate, length in zip(watts, np.diff(places), strict=True))])
+    points = [(float(time), float(amount)) for time, amount in zip(places, amounts, strict=True)]
+    rates = np.repeat(np.array(watts, float), np.diff(places))
+    first, last = sorted(data.draw(st.tuples(st.integers(begin, end), st.integers(begin, end))))
+    used = consumption_of(points, first, last, carbon=cap, cap=cap)
+    rates, limits = rates[first - begin : last - begin], each_second(cap, first, last)
+    above = rates > limits * (1 + 1e-9) + 1e-6
+    assert used.joules == pytest.approx(float(rates.sum()), rel=1e-9, abs=1e-6)
+    assert used.grams == pytest.approx(float((rates * limits).sum()) / JOULES_PER_KWH, rel=1e-9, abs=1e-9)
+    assert used.seconds_above == pytest.approx(float(above.sum()))
+    assert used.joules_above == pytest.approx(float((rates - limits)[above].sum()), rel=1e-6, abs=1e-3)
+    assert used.peak_watts == pytest.approx(float(rates.max(initial=0.0)), rel=1e-6, abs=1e-6)
+    assert used.mean_watts == pytest.approx(float(rates.mean()) if first < last else 0.0, rel=1e-9, abs=1e-9)
+    for outside in ((begin - 1, last), (first, end + 1)):
+        with pytest.raises(InputError, match=r"the readings of energy (begin at|do not reach to)"):
+            consumption_of(points, *outside)
+
+
+@pytest.mark.parametrize(
+    ("times", "count", "end", "why"),
+    [
+        ([], 0, 1.0, "a value for each time"),
+        ([0.0, 1.0], 1, 2.0, "a value for each time"),
+        ([0.0], 2, 2.0, "a value for each time"),
+        ([0.0, 0.0], 2, 2.0, "ascending times"),
+        ([1.0, 0.0], 2, 2.0, "ascending times"),
+        ([0.0, 1.0], 2, 1.0, "ascending times"),
+        ([0.0, math.nan], 2, 1.0, "ascending times"),
+    ],
+)
+def test_what_is_no_trace(times: list[float], count: int, end: float, why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        Trace(times, [1.0] * count, end, "g/kWh")
+
+
+@pytest.mark.parametrize("price", [False, True])
+@pytest.mark.parametrize(("mean", "swing", "until"), [(300.0, 0.0, 7200), (300.0, 100.0, 100_000), (2.5, 2.0, 0)])
+def test_the_command_describes_a_trace_and_writes_its_events(
+    mean: float, swing: float, until: int, price: bool, tmp_path: Path
+) -> None:
+    """The numbers are those of numpy, and the events those of each minute."""
+    name, kind = f"daily:{mean}?swing={swing}", PRICE if price else CARBON
+    trace = trace_named(name, kind)
+    options = ("--price",) if price else ()
+    told = run_here("workload", "trace", name, *options)
+    assert told.status == 0
+    shown = {line[:15].strip(): line[15:].strip() for line in told.out.splitlines()}
+    levels, lengths = np.asarray(trace.values), np.diff([*trace.times, trace.end])
+    assert shown.pop("values") == f"{len(levels):,}, for 86,400 s (1 d), repeated"
+    average = float(np.average(levels, weights=lengths))
+    assert shown == {
+        trace.unit: f"{average:.6g} mean, {levels.min():.6g} to {levels.max():.6g}",
+        "begin": "0 s of the simulation",
+        "end": "none",
+    }
+    told = run_here("workload", "trace", name, *options, "--until", str(until))
+    found = [json.loads(line) for line in told.out.splitlines()]
+    expected = []
+    for minute in range(0, until, 60):
+        value = float(each_second(trace, minute, minute + 1)[0])
+        if not expected or value != expected[-1][1]:
+            expected.append((minute, value))
+    assert [(each["timestamp"], json.loads(each["data"])[kind]) for each in found] == expected
+    refused = run_here("workload", "trace", name, *options, "-o", tmp_path / "events.json")
+    assert (refused.status, refused.err.count("--until")) == (1, 1)
+
+
+def test_a_text_is_utf8_with_lines_of_one_kind(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_bytes("é\r\nb\rc\n".encode())
+    assert read_text(str(path)) == "é\nb\nc\n"
+    path.write_bytes(b"a\nb\n\xff")
+    with pytest.raises(InputError, match="expected UTF-8, found the byte 0xff") as refused:
+        read_text(str(path))
+    assert (refused.value.file, refused.value.line) == (str(path), 3)
 
 
 @given(traces(repeats=False))

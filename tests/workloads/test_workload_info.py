@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
 import math
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from commands import run_here
 from hypothesis import given
 from hypothesis import strategies as st
-from support import DATA
 
 from batprotocol._util.distributions import Distribution
 from batprotocol.errors import InputError
@@ -182,11 +180,6 @@ def test_the_command_prints_the_description(tmp_path: Path) -> None:
     assert (found["jobs"], found["hosts"], [share["name"] for share in found["partitions"]]) == (3, 2, ["2", "7"])
     assert found["offered_load"] == pytest.approx((200 + 40 + 18) / (2 * 905))
     assert "250" in run_here("workload", "info", EXAMPLE_WORKLOAD).out
-    sacct = tmp_path / "sacct.txt"
-    sacct.write_bytes(lzma.decompress((DATA / "logs" / "sacct.txt.xz").read_bytes()))
-    found = json.loads(run_here("workload", "info", sacct, "--json").out)
-    assert (found["jobs"], found["left_out"], found["hosts"], found["users"]) == (26, 0, 9, 4)
-    assert "jobs for parts of hosts" in run_here("workload", "info", sacct).out
     assert run_here("workload", "info", tmp_path / "none.json").status != 0
     assert workload_info(read_workload(log)).waits is None
     assert with_recordings(f"{log}?recorded=no&jobs=0-1") == f"{log}?recorded=no&jobs=0-1&partitions=yes"

@@ -1,4 +1,7 @@
-"""The parameters of slurm.conf, from the tables by which it is read: followed, not followed, and without effect."""
+"""The parameters of slurm.conf, commands and options, from the tables by which they are read.
+
+Each is followed, not followed, or without effect.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from batprotocol.policies.slurm.commands import COMMANDS
 from batprotocol.sites.slurm.parameters import (
     CLUSTER,
     MISSED,
@@ -17,6 +21,7 @@ from batprotocol.sites.slurm.parameters import (
     ParameterStanding,
     standing_of,
 )
+from batprotocol.studies.recorded import SBATCH
 from handbook.markdown import code, prose, table
 
 __all__ = ["parameters"]
@@ -39,7 +44,14 @@ _HEADS: Final = ("parameter", "in Python", "default", "notes")
 
 
 def parameters(page: str, which: str) -> str:
-    """The parameters of the `cluster`, the `options` of SchedulerParameters, or those of `nodes` or `partitions`."""
+    """The parameters of the `cluster`, `options` of SchedulerParameters, those of `nodes` or `partitions`, or others.
+
+    The others are the `commands` of operators, and the options of `sbatch` in recordings.
+    """
+    if which == "commands":
+        return table(("in", *_STANDINGS), (_standings(kind, names.values()) for kind, names in COMMANDS.items())) + "\n"
+    if which == "sbatch":
+        return table(tuple(_STANDINGS), [_standings("", SBATCH.items())[1:]]) + "\n"
     found = _TABLES[which]
     by_standing: dict[ParameterStanding, list[ParameterRow]] = {standing: [] for standing in ParameterStanding}
     for row in sorted(found.rows.values(), key=lambda row: row.name.lower()):
@@ -49,6 +61,30 @@ def parameters(page: str, which: str) -> str:
         if by_standing[standing]:
             parts.append(f"{text}: {', '.join(_name(row) for row in by_standing[standing])}.")
     return "\n\n".join(parts) + "\n"
+
+
+_STANDINGS: Final = {
+    "followed": ParameterStanding.FOLLOWED,
+    "not followed": ParameterStanding.MISSED,
+    "without effect": ParameterStanding.IDLE,
+}
+_WHERE: Final = {
+    "scontrol": "commands of `scontrol`",
+    "options of scontrol": "options of `scontrol`",
+    "options of scancel": "options of `scancel`",
+    "job": "`scontrol update JobId=`",
+    "node": "`scontrol update NodeName=`",
+    "partition": "`scontrol update PartitionName=`",
+    "reservation": "`scontrol create`, `update` of a reservation",
+    "flag of reservations": "`Flags=` of a reservation",
+}
+
+
+def _standings(kind: str, names: Iterable[tuple[str, ParameterStanding]]) -> tuple[str, ...]:
+    """A row: where the names are, and those of each standing."""
+    named = list(names)
+    cells = (sorted((name for name, own in named if own is each), key=str.lower) for each in _STANDINGS.values())
+    return (_WHERE.get(kind, ""), *(", ".join(map(code, each)) for each in cells))
 
 
 def _name(row: ParameterRow) -> str:

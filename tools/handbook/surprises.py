@@ -205,7 +205,7 @@ SURPRISES: Final = (
         "files of the simulator have whole lines, also after a full disk",
         (
             "docs/reference/batsim.md#how-it-ends",
-            "tests/recordings/test_full_disk.py::test_result_files_have_whole_lines",
+            "tests/edc/test_full_disk.py::test_result_files_have_whole_lines",
         ),
     ),
     # SimGrid
@@ -526,7 +526,7 @@ SURPRISES: Final = (
         "an unfinished recording is read up to its last message",
         (
             "findings/mcap-unfinished.sh",
-            "tests/recordings/test_recording.py::test_a_recording_can_be_read_up_to_the_last_message_after_sigkill",
+            "tests/edc/test_recording.py::test_a_recording_can_be_read_up_to_the_last_message_after_sigkill",
         ),
     ),
     Surprise(

@@ -1,4 +1,4 @@
-/* The world of direct.py in C: who waits, who runs, what happens next, and what is backfilled meanwhile.
+/* The world of _world.py in C: who waits, who runs, what happens next, and what is backfilled meanwhile.
 
    The same steps in the same order, so that every number is the same; they are in steps.h. It knows numbers of jobs only:
    what these are of is known in Python. */
@@ -10,12 +10,28 @@
 #include "../../native.h"
 #include "sight.h"
 #include "steps.h"
+#include "sums.h"
+#include "vector.h"
 
 /* What Python calls */
+
+/* Whether no vector steps it without Python's lock at this moment. */
+static int
+expect_idle(const Play *self)
+{
+    if (self->is_busy) {
+        PyErr_SetString(PyExc_RuntimeError, "another thread steps this environment at this moment");
+        return -1;
+    }
+    return 0;
+}
 
 static int
 as_job(const Play *self, PyObject *value, int64_t *job)
 {
+    if (expect_idle(self) < 0) {
+        return -1;
+    }
     *job = PyLong_AsLongLong(value);
     if (*job == -1 && PyErr_Occurred()) {
         return -1;
@@ -33,6 +49,9 @@ PyDoc_STRVAR(advance_doc, "advance($self, /)\n--\n\nSee `World.advance`.");
 static PyObject *
 play_advance(Play *self, PyObject *Py_UNUSED(nothing))
 {
+    if (expect_idle(self) < 0) {
+        return NULL;
+    }
     int64_t event = advance(self);
     if (event == NOTHING) {
         Py_RETURN_NONE;
@@ -45,6 +64,9 @@ PyDoc_STRVAR(take_doc, "take($self, place, /)\n--\n\nSee `World.take`.");
 static PyObject *
 play_take(Play *self, PyObject *value)
 {
+    if (expect_idle(self) < 0) {
+        return NULL;
+    }
     int64_t place = PyLong_AsLongLong(value);
     if (place == -1 && PyErr_Occurred()) {
         return NULL;
@@ -99,12 +121,15 @@ play_wait_for(Play *self, PyObject *arguments)
         if (!PyArg_ParseTuple(given, "pppp", &rules.is_easy, &rules.has_spare, &rules.is_strict, &rules.is_once)) {
             return NULL;
         }
-        rules.found = PyMem_New(Word, self->count);
+        rules.found = PyMem_New(Ranked, self->count);
         if (!rules.found) {
             return PyErr_NoMemory();
         }
     }
-    int failed = wait_for(self, job, backfills ? &rules : NULL);
+    Pause pause = {0};
+    self->is_busy = 1; /* what handles a signal must not step it */
+    int failed = wait_for(self, job, backfills ? &rules : NULL, &pause);
+    self->is_busy = 0;
     PyMem_Free(rules.found);
     if (failed && !PyErr_Occurred()) {
         PyErr_SetString(PyExc_ValueError, "expected a job that fits once all others have ended");
@@ -142,6 +167,9 @@ expect_lengths(const Play *self, const Sight *sight, const Py_buffer *buffers)
 static PyObject *
 play_see(Play *self, PyObject *arguments)
 {
+    if (expect_idle(self) < 0) {
+        return NULL;
+    }
     PyObject *columns, *given[4];
     Sight sight;
     Py_buffer buffers[4];
@@ -172,7 +200,7 @@ play_see(Play *self, PyObject *arguments)
         sight.told = buffers[1].buf;
         sight.known = buffers[2].buf;
         sight.parts = buffers[3].buf;
-        see(self, &sight, self->hosts);
+        see(self, &sight);
     }
     while (had) {
         PyBuffer_Release(&buffers[--had]);
@@ -183,11 +211,32 @@ play_see(Play *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(sums_doc, "sums($self, /)\n--\n\nSee `World.sums`.");
+
+static PyObject *
+play_sums(Play *self, PyObject *Py_UNUSED(nothing))
+{
+    double last = 0.0;
+    if (expect_idle(self) < 0) {
+        return NULL;
+    }
+    for (int64_t number = 0; number < self->started; number++) {
+        int64_t job = self->lists[STARTED][number].number;
+        double end = self->lists[STARTS][job].time + self->columns[LASTS][job].time;
+        last = end > last ? end : last;
+    }
+    return Py_BuildValue("(dddd)", sum_of_started(self, BOUNDED_SLOWDOWN, 0), sum_of_started(self, WAITED, 0),
+                         sum_of_started(self, UTILISATION, 0), last);
+}
+
 /* Lists, as bytes of eight for each member */
 
 static PyObject *
 list_of(const Play *self, int which, int64_t count)
 {
+    if (expect_idle(self) < 0) {
+        return NULL;
+    }
     return PyBytes_FromStringAndSize((const char *)self->lists[which], count * (Py_ssize_t)sizeof(Word));
 }
 
@@ -221,6 +270,9 @@ PyDoc_STRVAR(set_queue_doc, "set_queue($self, jobs, /)\n--\n\nThe same jobs in a
 static PyObject *
 play_set_queue(Play *self, PyObject *value)
 {
+    if (expect_idle(self) < 0) {
+        return NULL;
+    }
     char *data;
     Py_ssize_t size;
     if (PyBytes_AsStringAndSize(value, &data, &size) < 0) {
@@ -266,53 +318,61 @@ get_starts(Play *self, void *Py_UNUSED(closure))
 
 /* Making, copying and pickling */
 
+/* Take the columns of the jobs, of eight bytes for each, and memory for the lists. */
 static int
-settle(Play *self, PyObject *fixed)
+settle(Play *self, PyObject *const *columns)
 {
-    if (PyObject_GetBuffer(fixed, &self->fixed, PyBUF_SIMPLE) < 0) {
+    if (self->count < 1 || self->first < 0) {
+        PyErr_SetString(PyExc_ValueError, "expected at least one job");
         return -1;
     }
-    if (self->count < 1 || self->fixed.len != self->count * COLUMNS * (Py_ssize_t)sizeof(Word)) {
-        PyErr_SetString(PyExc_ValueError, "expected six columns of as many numbers as there are jobs");
-        return -1;
+    for (int column = 0; column < COLUMNS; column++) {
+        if (columns[column] == Py_None && column >= RANKS) {
+            continue;
+        }
+        if (PyObject_GetBuffer(columns[column], &self->fixed[column], PyBUF_SIMPLE) < 0) {
+            return -1;
+        }
+        if (self->fixed[column].len != self->count * (Py_ssize_t)sizeof(Word)) {
+            PyErr_SetString(PyExc_ValueError, "expected columns of as many numbers as there are jobs");
+            return -1;
+        }
+        self->columns[column] = self->fixed[column].buf;
     }
-    self->words = PyMem_Calloc((size_t)(self->count * LISTS), sizeof(Word));
+    self->words = PyMem_Calloc((size_t)(self->count * (LISTS + 1)), sizeof(Word));
     if (!self->words) {
         PyErr_NoMemory();
         return -1;
     }
-    for (int column = 0; column < COLUMNS; column++) {
-        self->columns[column] = (const Word *)self->fixed.buf + column * self->count;
-    }
     for (int list = 0; list < LISTS; list++) {
         self->lists[list] = self->words + list * self->count;
     }
+    self->reach = self->words + LISTS * self->count;
     return 0;
 }
 
 static PyObject *
 new_play(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(names))
 {
-    PyObject *fixed;
-    long long count, hosts;
+    PyObject *columns[COLUMNS];
+    long long first, count, hosts;
     double resolution, per;
-    int is_whole, has_ranks, has_tried;
-    if (!PyArg_ParseTuple(arguments, "OLLddppp:Play", &fixed, &count, &hosts, &resolution, &per, &is_whole, &has_ranks,
-                          &has_tried)) {
+    int is_whole;
+    if (!PyArg_ParseTuple(arguments, "(OOOOOO)LLLddp:Play", &columns[0], &columns[1], &columns[2], &columns[3],
+                          &columns[4], &columns[5], &first, &count, &hosts, &resolution, &per, &is_whole)) {
         return NULL;
     }
     Play *self = (Play *)type->tp_alloc(type, 0);
     if (!self) {
         return NULL;
     }
+    self->first = first;
     self->count = count;
     self->hosts = self->free = hosts;
     self->resolution = resolution;
     self->per = per;
     self->is_whole = is_whole;
-    self->has_ranks = has_ranks;
-    self->has_tried = has_tried;
-    if (settle(self, fixed) < 0) {
+    if (settle(self, columns) < 0) {
         Py_DECREF(self);
         return NULL;
     }
@@ -331,7 +391,9 @@ new_play(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(names))
 static void
 dealloc(Play *self)
 {
-    PyBuffer_Release(&self->fixed);
+    for (int column = 0; column < COLUMNS; column++) {
+        PyBuffer_Release(&self->fixed[column]);
+    }
     PyMem_Free(self->words);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
@@ -341,13 +403,21 @@ PyDoc_STRVAR(copy_doc, "copy($self, /)\n--\n\nAnother one that goes on alike.");
 static PyObject *
 play_copy(Play *self, PyObject *Py_UNUSED(nothing))
 {
+    if (expect_idle(self) < 0) {
+        return NULL;
+    }
     Play *made = (Play *)Py_TYPE(self)->tp_alloc(Py_TYPE(self), 0);
     if (!made) {
         return NULL;
     }
+    PyObject *columns[COLUMNS];
+    for (int column = 0; column < COLUMNS; column++) {
+        columns[column] = self->fixed[column].obj ? self->fixed[column].obj : Py_None;
+    }
+    made->first = self->first;
     made->count = self->count;
     made->hosts = self->hosts;
-    if (settle(made, self->fixed.obj) < 0) {
+    if (settle(made, columns) < 0) {
         Py_DECREF(made);
         return NULL;
     }
@@ -362,8 +432,6 @@ play_copy(Play *self, PyObject *Py_UNUSED(nothing))
     made->resolution = self->resolution;
     made->per = self->per;
     made->is_whole = self->is_whole;
-    made->has_ranks = self->has_ranks;
-    made->has_tried = self->has_tried;
     return (PyObject *)made;
 }
 
@@ -372,6 +440,9 @@ PyDoc_STRVAR(state_doc, "state($self, /)\n--\n\nAll that changes, for pickles.")
 static PyObject *
 play_state(Play *self, PyObject *Py_UNUSED(nothing))
 {
+    if (expect_idle(self) < 0) {
+        return NULL;
+    }
     return Py_BuildValue("(dLLLLLLy#)", self->now, self->free, self->next, self->waiting, self->running, self->started,
                          self->finished, (const char *)self->words,
                          self->count * LISTS * (Py_ssize_t)sizeof(Word));
@@ -382,6 +453,9 @@ PyDoc_STRVAR(set_state_doc, "set_state($self, state, /)\n--\n\nWhat `state` gave
 static PyObject *
 play_set_state(Play *self, PyObject *state)
 {
+    if (expect_idle(self) < 0) {
+        return NULL;
+    }
     long long counts[6];
     double now;
     const char *data;
@@ -436,6 +510,7 @@ static PyMethodDef methods[] = {
     {"start", (PyCFunction)play_start, METH_O, start_doc},
     {"wait_for", (PyCFunction)play_wait_for, METH_VARARGS, wait_for_doc},
     {"see", (PyCFunction)play_see, METH_VARARGS, see_doc},
+    {"sums", (PyCFunction)play_sums, METH_NOARGS, sums_doc},
     {"queue", (PyCFunction)play_queue, METH_O, queue_doc},
     {"set_queue", (PyCFunction)play_set_queue, METH_O, set_queue_doc},
     {"copy", (PyCFunction)play_copy, METH_NOARGS, copy_doc},
@@ -460,7 +535,7 @@ static PyTypeObject play_type = {
 static int
 populate(PyObject *module)
 {
-    return PyModule_AddType(module, &play_type);
+    return PyModule_AddType(module, &play_type) < 0 ? -1 : PyModule_AddType(module, &vector_type);
 }
 
 NATIVE_MODULE("batprotocol.gym", _play, "native worlds", populate, NULL,

@@ -22,14 +22,36 @@ typedef union {
 
 typedef struct {
     PyObject_HEAD
-    Py_buffer fixed;
-    const Word *columns[COLUMNS];
+    const Word *columns[COLUMNS]; /* of the jobs of the episode; no ranks: NULL */
     Word *lists[LISTS];
     Word *words;
-    long long count, hosts, free, next, waiting, running, started, finished;
+    Word *reach; /* how many hosts are free once so many jobs have ended; `see` counts them */
+    long long first, count, hosts, free, next, waiting, running, started, finished;
     double now, resolution, per;
-    int is_whole, has_ranks, has_tried;
+    int is_whole, is_busy;
+    Py_buffer fixed[COLUMNS];
 } Play;
+
+/* Whether somebody types Ctrl-C meanwhile. Without Python's lock, it is taken for a moment now and then. */
+typedef struct {
+    PyThreadState *released;
+    unsigned count;
+} Pause;
+
+static int
+is_interrupted(Pause *pause)
+{
+    if (!pause->released) {
+        return PyErr_CheckSignals() < 0;
+    }
+    if (++pause->count % 1024) {
+        return 0;
+    }
+    PyEval_RestoreThread(pause->released);
+    int found = PyErr_CheckSignals() < 0;
+    pause->released = PyEval_SaveThread();
+    return found;
+}
 
 static double
 rounded(const Play *self, double time)
@@ -82,7 +104,7 @@ arrive(Play *self)
 {
     int64_t job = self->next++, place = self->waiting;
     const Word *ranks = self->columns[RANKS];
-    if (self->has_ranks) {
+    if (ranks) {
         int64_t low = 0;
         while (low < place) {
             int64_t middle = low + (place - low) / 2;
@@ -153,10 +175,21 @@ advance(Play *self)
 /* Backfilling, as in backfilling.py */
 
 typedef struct {
+    int64_t rank, job;
+} Ranked;
+
+static int
+compare(const void *one, const void *other)
+{
+    int64_t first = ((const Ranked *)one)->rank, second = ((const Ranked *)other)->rank;
+    return (first > second) - (first < second);
+}
+
+typedef struct {
     int is_easy, has_spare, is_strict, is_once;
     double latest;
     int64_t spare;
-    Word *found;
+    Ranked *found; /* of as many as there are jobs */
 } Rules;
 
 static void
@@ -193,31 +226,23 @@ may_start(const Play *self, int64_t job, const Rules *rules)
            (self->columns[WALLTIMES][job].time <= rules->latest - self->now || size <= rules->spare);
 }
 
-static const Word *order_of_tries;
-
-static int
-compare(const void *one, const void *other)
-{
-    int64_t first = order_of_tries[((const Word *)one)->number].number;
-    int64_t second = order_of_tries[((const Word *)other)->number].number;
-    return (first > second) - (first < second);
-}
-
 static void
 start_all(Play *self, Rules *rules)
 {
     int64_t count = 0;
     for (int64_t place = 0; place < self->waiting; place++) {
         if (may_start(self, self->lists[QUEUE][place].number, rules)) {
-            rules->found[count++] = self->lists[QUEUE][place];
+            rules->found[count++].job = self->lists[QUEUE][place].number;
         }
     }
-    if (self->has_tried && count > 1) {
-        order_of_tries = self->columns[TRIED];
+    if (self->columns[TRIED] && count > 1) {
+        for (int64_t number = 0; number < count; number++) {
+            rules->found[number].rank = self->columns[TRIED][rules->found[number].job].number;
+        }
         qsort(rules->found, (size_t)count, sizeof *rules->found, compare);
     }
     for (int64_t number = 0; number < count; number++) {
-        int64_t job = rules->found[number].number, place = 0;
+        int64_t job = rules->found[number].job, place = 0;
         if (!may_start(self, job, rules)) {
             continue;
         }
@@ -235,7 +260,7 @@ start_all(Play *self, Rules *rules)
 /* Let time go on until a job fits, and others start meanwhile. 0, or -1 if it never does, or with an exception, as in an
    episode of a million jobs that can take long enough for somebody to type Ctrl-C. */
 static int
-wait_for(Play *self, int64_t job, Rules *rules)
+wait_for(Play *self, int64_t job, Rules *rules, Pause *pause)
 {
     int64_t size = self->columns[SIZES][job].number;
     if (rules) {
@@ -244,7 +269,7 @@ wait_for(Play *self, int64_t job, Rules *rules)
     }
     while (size > self->free) {
         int64_t event = advance(self);
-        if (event == NOTHING || PyErr_CheckSignals() < 0) {
+        if (event == NOTHING || is_interrupted(pause)) {
             return -1;
         }
         if (!rules || size <= self->free) {

@@ -1,4 +1,5 @@
-/* The times of a profile, in blocks: how they are kept, changed and searched. It knows nothing of Python but memory. */
+/* The times of a profile, in blocks: how they are kept, changed and searched. It knows nothing of Python but memory,
+   exceptions and numbers. */
 
 #ifndef BATPROTOCOL_PROFILE_BLOCKS_H
 #define BATPROTOCOL_PROFILE_BLOCKS_H
@@ -9,11 +10,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { LARGEST = 64 };
+enum { LARGEST = 64, LEVELS = 24 };
 
 typedef struct {
     int count;
+    int levels;                  /* how many numbers of `longest` count; less than 0: it is to be computed */
     long long added, lowest, highest;
+    double longest[LEVELS];      /* how long 2^level hosts are free at most, from a time of the block to another one */
     double times[LARGEST + 1];
     long long free[LARGEST + 1]; /* but for what was added to all */
 } Block;
@@ -24,6 +27,43 @@ typedef struct {
     Block **blocks; /* at least one, and none without times */
     double *firsts; /* the first time of each, so that looking for one touches few */
 } Profile;
+
+
+/* Arguments */
+
+static int
+as_time(PyObject *value, double *time)
+{
+    *time = PyFloat_AsDouble(value);
+    return *time == -1.0 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int
+as_number(PyObject *value, long long *number)
+{
+    *number = PyLong_AsLongLong(value);
+    return *number == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int
+expect(const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most)
+{
+    if (count < least || count > most) {
+        PyErr_Format(PyExc_TypeError, "%s: expected %zd arguments, got %zd", name, most, count);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+append_pair(PyObject *list, PyObject *pair)
+{
+    int failed = !pair || PyList_Append(list, pair) < 0;
+    Py_XDECREF(pair);
+    return failed ? -1 : 0;
+}
+
+/* Blocks */
 
 static void
 look_over(Block *block)
@@ -36,6 +76,45 @@ look_over(Block *block)
     }
     block->lowest = lowest + block->added;
     block->highest = highest + block->added;
+    block->levels = -1;
+}
+
+/* Compute how long hosts are free at most within a block. */
+static void
+look_for_gaps(Block *block)
+{
+    double since[LEVELS], *longest = block->longest;
+    int level = 0, most = 0; /* enough are free for the levels below `level` */
+    for (int at = 0; at < block->count; at++) {
+        long long free = block->free[at] + block->added;
+        double time = block->times[at];
+        for (; level > 0 && free < 1LL << (level - 1); level--) {
+            double length = time - since[level - 1];
+            longest[level - 1] = length > longest[level - 1] ? length : longest[level - 1];
+        }
+        for (; level < LEVELS && free >= 1LL << level; level++) {
+            since[level] = time;
+            if (level == most) {
+                longest[most++] = 0.0;
+            }
+        }
+    }
+    while (level-- > 0) { /* a gap of a larger size can end in here */
+        double length = block->times[block->count - 1] - since[level];
+        longest[level] = length > longest[level] ? length : longest[level];
+    }
+    block->levels = most;
+}
+
+/* The largest level of hosts, all of which a job of some size needs. */
+static int
+level_of(long long size)
+{
+    int level = 0;
+    while (level + 1 < LEVELS && size >= 1LL << (level + 1)) {
+        level++;
+    }
+    return level;
 }
 
 static void
@@ -172,6 +251,43 @@ heal(Profile *self, double time)
     look_over(block);
 }
 
+/* So many more hosts are free from one time to another one. -1 with an exception. */
+static int
+change_by(Profile *self, double begin, double end, long long by)
+{
+    if (!(end > begin)) {
+        return 0;
+    }
+    if (!(begin >= self->firsts[0])) {
+        PyErr_SetString(PyExc_ValueError, "expected a time that is not before the first one");
+        return -1;
+    }
+    if (cut(self, begin) < 0 || (end < INFINITY && cut(self, end) < 0)) {
+        return -1;
+    }
+    Py_ssize_t first = before(self->firsts, self->count, begin, 1) - 1;
+    Py_ssize_t last = before(self->firsts, self->count, end, 0) - 1;
+    Block *one = self->blocks[first], *other = self->blocks[last];
+    int start = (int)before(one->times, one->count, begin, 0);
+    int stop = (int)before(other->times, other->count, end, 0);
+    add(one, start, first == last ? stop : one->count, by);
+    for (Py_ssize_t number = first + 1; number < last; number++) {
+        Block *block = self->blocks[number];
+        block->added += by;
+        block->lowest += by;
+        block->highest += by;
+        block->levels = -1;
+    }
+    if (first != last) {
+        add(other, 0, stop, by);
+    }
+    heal(self, begin);
+    if (end < INFINITY) {
+        heal(self, end);
+    }
+    return 0;
+}
+
 /* Looking for a gap */
 
 /* A gap is looked for in one block: `begin` says since when enough are free, and is less than 0 if they are not. Gives
@@ -180,7 +296,7 @@ heal(Profile *self, double time)
    Most blocks are passed through here, and most jobs find nothing. Whether enough are free at a time is as good as
    random, so nothing branches on it: what was guessed wrong would cost more than all the rest. */
 static double
-pass_through(const Block *block, long long size, double seconds, double *begin)
+pass_through(Block *block, long long size, int level, double seconds, double *begin)
 {
     const double *times = block->times;
     const long long *free = block->free, needed = size - block->added;
@@ -194,7 +310,14 @@ pass_through(const Block *block, long long size, double seconds, double *begin)
         }
         start = ++at;
     }
-    if (times[count - 1] - times[0] < seconds) { /* no gap lies in here: it can only begin behind the last that is less */
+    int is_too_short = times[count - 1] - times[0] < seconds;
+    if (!is_too_short) {
+        if (block->levels < 0) {
+            look_for_gaps(block);
+        }
+        is_too_short = level >= block->levels || block->longest[level] < seconds;
+    }
+    if (is_too_short) { /* no gap lies in here: it can only begin behind the last that is less */
         for (at = count; free[at - 1] >= needed; at--) {
         }
         *begin = at < count ? times[at] : -1.0;
@@ -233,9 +356,10 @@ static double
 earliest_of(const Profile *self, long long size, double seconds, double limit)
 {
     double begin = -1.0; /* since when enough are free */
+    int level = level_of(size);
     seconds = seconds > 0 ? seconds : DBL_MIN;
     for (Py_ssize_t number = 0; number < self->count; number++) {
-        const Block *block = self->blocks[number];
+        Block *block = self->blocks[number];
         double last = block->times[block->count - 1];
         if (last >= limit) {
             return pass_limit(block, size, seconds, limit, begin);
@@ -247,13 +371,28 @@ earliest_of(const Profile *self, long long size, double seconds, double limit)
             }
         }
         else if (begin >= 0 || block->highest >= size) {
-            double found = pass_through(block, size, seconds, &begin);
+            double found = pass_through(block, size, level, seconds, &begin);
             if (found >= 0) {
                 return found;
             }
         }
     }
     return begin >= 0 ? begin : INFINITY;
+}
+
+/* A time, rounded to the resolution as State.rounded does. */
+static double
+rounded(double time, double resolution)
+{
+    if (!(resolution > 0) || !(fabs(time) < 9007199254740992.0 * resolution)) {
+        return time;
+    }
+    double steps = nearbyint(time / resolution) + 0.0; /* which is not -0 */
+    if (resolution >= 1) {
+        return steps * resolution;
+    }
+    double whole = nearbyint(1 / resolution), difference = fabs(whole * resolution - 1.0);
+    return steps / (difference <= 1e-9 * fmax(fabs(whole * resolution), 1.0) ? whole : 1 / resolution);
 }
 
 #endif

@@ -1,6 +1,6 @@
-/* The profile of profile.py in C, the same to the last bit: conservative backfilling asks it for each job that waits.
+/* The profile of availability.py, and the reservations of backfilling.py in it, in C, the same to the last bit.
 
-   What it is, is said there. The same blocks, and the same steps on them, are in blocks.h. */
+   What they are, is said there. The blocks and the steps on them are in blocks.h, the reservations in reserved.h. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -9,42 +9,9 @@
 
 #include "../../native.h"
 #include "blocks.h"
-
-/* Arguments */
-
-static int
-as_time(PyObject *value, double *time)
-{
-    *time = PyFloat_AsDouble(value);
-    return *time == -1.0 && PyErr_Occurred() ? -1 : 0;
-}
-
-static int
-as_number(PyObject *value, long long *number)
-{
-    *number = PyLong_AsLongLong(value);
-    return *number == -1 && PyErr_Occurred() ? -1 : 0;
-}
-
-static int
-expect(const char *name, Py_ssize_t count, Py_ssize_t least, Py_ssize_t most)
-{
-    if (count < least || count > most) {
-        PyErr_Format(PyExc_TypeError, "%s: expected %zd arguments, got %zd", name, most, count);
-        return -1;
-    }
-    return 0;
-}
+#include "reserved.h"
 
 /* Methods */
-
-static int
-append_pair(PyObject *list, PyObject *pair)
-{
-    int failed = !pair || PyList_Append(list, pair) < 0;
-    Py_XDECREF(pair);
-    return failed ? -1 : 0;
-}
 
 static int
 append(Profile *self, double time, long long free)
@@ -161,41 +128,6 @@ advance(Profile *self, PyObject *value)
 PyDoc_STRVAR(change_doc, "change($self, begin, end, by, /)\n--\n\n"
                          "So many more hosts are free from one time, which is not before the first, to another one.");
 
-static int
-change_by(Profile *self, double begin, double end, long long by)
-{
-    if (!(end > begin)) {
-        return 0;
-    }
-    if (!(begin >= self->firsts[0])) {
-        PyErr_SetString(PyExc_ValueError, "expected a time that is not before the first one");
-        return -1;
-    }
-    if (cut(self, begin) < 0 || (end < INFINITY && cut(self, end) < 0)) {
-        return -1;
-    }
-    Py_ssize_t first = before(self->firsts, self->count, begin, 1) - 1;
-    Py_ssize_t last = before(self->firsts, self->count, end, 0) - 1;
-    Block *one = self->blocks[first], *other = self->blocks[last];
-    int start = (int)before(one->times, one->count, begin, 0);
-    int stop = (int)before(other->times, other->count, end, 0);
-    add(one, start, first == last ? stop : one->count, by);
-    for (Py_ssize_t number = first + 1; number < last; number++) {
-        Block *block = self->blocks[number];
-        block->added += by;
-        block->lowest += by;
-        block->highest += by;
-    }
-    if (first != last) {
-        add(other, 0, stop, by);
-    }
-    heal(self, begin);
-    if (end < INFINITY) {
-        heal(self, end);
-    }
-    return 0;
-}
-
 static PyObject *
 change(Profile *self, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -222,108 +154,6 @@ earliest(Profile *self, PyObject *const *arguments, Py_ssize_t count)
         return NULL;
     }
     return PyFloat_FromDouble(earliest_of(self, size, seconds, limit));
-}
-
-/* A number that a dictionary has for a job, as a double. */
-static int
-time_of(PyObject *times, PyObject *number, double *time)
-{
-    PyObject *value = PyDict_GetItemWithError(times, number);
-    if (!value) {
-        if (!PyErr_Occurred()) {
-            PyErr_SetObject(PyExc_KeyError, number);
-        }
-        return -1;
-    }
-    return as_time(value, time);
-}
-
-/* A time, rounded to the resolution as State.rounded does. */
-static double
-rounded(double time, double resolution)
-{
-    if (!(resolution > 0) || !(fabs(time) < 9007199254740992.0 * resolution)) {
-        return time;
-    }
-    double steps = nearbyint(time / resolution) + 0.0; /* which is not -0 */
-    if (resolution >= 1) {
-        return steps * resolution;
-    }
-    double whole = nearbyint(1 / resolution), difference = fabs(whole * resolution - 1.0);
-    return steps / (difference <= 1e-9 * fmax(fabs(whole * resolution), 1.0) ? whole : 1 / resolution);
-}
-
-/* Set the times of a job that moves from one time to another one, and return whether that failed. */
-static int
-move(Profile *self, PyObject *number, long long size, double before, double start, double end,
-     PyObject *const *arguments, PyObject *moved)
-{
-    PyObject *starts = arguments[1], *ends = arguments[2];
-    double ended;
-    if (time_of(ends, number, &ended) < 0 || change_by(self, before, ended, size) < 0 ||
-        change_by(self, start, end, -size) < 0) {
-        return -1;
-    }
-    PyObject *began = PyFloat_FromDouble(start), *ending = PyFloat_FromDouble(end);
-    int failed = !began || !ending || PyDict_SetItem(starts, number, began) < 0 ||
-                 PyDict_SetItem(ends, number, ending) < 0 || append_pair(moved, PyTuple_Pack(2, began, number)) < 0;
-    Py_XDECREF(began);
-    Py_XDECREF(ending);
-    return failed ? -1 : 0;
-}
-
-/* The names of attributes of jobs. */
-static PyObject *size_name, *expected_name, *number_name;
-
-static int
-attributes_of(PyObject *job, long long *size, double *expected)
-{
-    PyObject *hosts = PyObject_GetAttr(job, size_name), *seconds = PyObject_GetAttr(job, expected_name);
-    int failed = !hosts || !seconds || as_number(hosts, size) < 0 || as_time(seconds, expected) < 0;
-    Py_XDECREF(hosts);
-    Py_XDECREF(seconds);
-    return failed ? -1 : 0;
-}
-
-PyDoc_STRVAR(compress_doc, "compress($self, jobs, starts, ends, now, resolution, /)\n--\n\n"
-                           "Move each reservation to the first time at which it fits now; the new starts, with the "
-                           "numbers of the jobs.");
-
-static PyObject *
-compress(Profile *self, PyObject *const *arguments, Py_ssize_t count)
-{
-    double now, resolution;
-    if (expect("compress", count, 5, 5) < 0 || as_time(arguments[3], &now) < 0 ||
-        as_time(arguments[4], &resolution) < 0) {
-        return NULL;
-    }
-    if (!PyDict_Check(arguments[1]) || !PyDict_Check(arguments[2])) {
-        PyErr_SetString(PyExc_TypeError, "compress: expected dictionaries of starts and ends");
-        return NULL;
-    }
-    PyObject *jobs = PyObject_GetIter(arguments[0]), *moved = jobs ? PyList_New(0) : NULL, *job;
-    while (moved && (job = PyIter_Next(jobs))) {
-        PyObject *number = PyObject_GetAttr(job, number_name);
-        long long size;
-        double expected, before, start;
-        int failed = !number || time_of(arguments[1], number, &before) < 0;
-        if (!failed && before > now) {
-            failed = attributes_of(job, &size, &expected) < 0;
-            start = failed ? before : earliest_of(self, size, expected - resolution / 2, before);
-            failed = failed || (start < before && move(self, number, size, before, start,
-                                                       rounded(start + expected, resolution), arguments, moved) < 0);
-        }
-        Py_XDECREF(number);
-        Py_DECREF(job);
-        if (failed) {
-            break;
-        }
-    }
-    Py_XDECREF(jobs);
-    if (PyErr_Occurred()) {
-        Py_CLEAR(moved);
-    }
-    return moved;
 }
 
 PyDoc_STRVAR(gaps_doc, "gaps($self, most, /)\n--\n\n"
@@ -408,7 +238,6 @@ static PyMethodDef profile_methods[] = {
     {"advance", (PyCFunction)advance, METH_O, advance_doc},
     {"change", (PyCFunction)(void (*)(void))change, METH_FASTCALL, change_doc},
     {"earliest", (PyCFunction)(void (*)(void))earliest, METH_FASTCALL, earliest_doc},
-    {"compress", (PyCFunction)(void (*)(void))compress, METH_FASTCALL, compress_doc},
     {"gaps", (PyCFunction)gaps, METH_O, gaps_doc},
     {"__reduce__", (PyCFunction)reduce, METH_NOARGS, "What copies and pickles are made of."},
     {NULL, NULL, 0, NULL},
@@ -429,13 +258,13 @@ static PyTypeObject profile_type = {
 static int
 populate(PyObject *module)
 {
-    size_name = PyUnicode_InternFromString("size");
-    expected_name = PyUnicode_InternFromString("expected");
     number_name = PyUnicode_InternFromString("number");
-    if (!size_name || !expected_name || !number_name) {
+    reserved_type.tp_new = new_reserved;
+    profile_of_reserved = &profile_type;
+    if (!number_name || PyModule_AddType(module, &profile_type) < 0) {
         return -1;
     }
-    return PyModule_AddType(module, &profile_type);
+    return PyModule_AddType(module, &reserved_type);
 }
 
 NATIVE_MODULE("batprotocol.policies", _profile, "native profiles", populate, NULL,

@@ -1,7 +1,7 @@
 """Slurm's scheduler as a policy: as a slurm.conf says, a Slurm does with the same jobs.
 
 Its name is `slurm:slurm.conf`. Files of sacctmgr may stand behind commas, and what is left to chance behind a question
-mark: `slurm:slurm.conf,dump.cfg,qos.txt?backfill=17&limits=16.3`.
+mark: `slurm:slurm.conf,dump.cfg,qos.txt?backfill=17&limits=16.3`. `?seed=3` draws when the loops run.
 
 The `scheduler` connects a `controller` with Batsim. The `cluster` is made of the configuration, jobs of requests, and
 operators give `commands`. The `state` of the controller has the jobs and their `queue`, the nodes (`selection` gives
@@ -49,6 +49,8 @@ logger = logging.getLogger("batprotocol.policies")
 
 _BEGINS: Final = ("slurm:", "slurm=")
 _PHASES: Final = ("full", "limits", "reservations", "backfill", "priorities", "epilog", "others", "cleaning", "epoch")
+_SEED: Final = "seed"
+_DIGITS: Final = 18
 _reported: set[str] = set()
 
 
@@ -105,7 +107,7 @@ def slurm_named(text: str, folder: str = "") -> type[SlurmScheduler]:
     files = [os.path.join(folder, each) for each in slurm_files(text)]
     if not is_slurm(text) or not files:
         raise SlurmNameError(f"expected a name such as slurm:slurm.conf, got {shown(text)}")
-    phases = _phases(text)
+    changed = _changes(text)
     try:
         configuration = read_configuration(files[0])
         accounting = read_accounting(*files[1:]) if files[1:] else None
@@ -118,6 +120,7 @@ def slurm_named(text: str, folder: str = "") -> type[SlurmScheduler]:
             kind = line.partition("=")[0]
             raise SlurmFileError(f"{files[0]}: expected a line with {kind}, such as '{line}', got none")
     _report(files[0], configuration)
+    phases = _phases(changed, configuration)
 
     class NamedSlurm(SlurmScheduler):
         name = text.replace(",", ";").replace('"', "'")  # Batsim takes neither
@@ -129,24 +132,35 @@ def slurm_named(text: str, folder: str = "") -> type[SlurmScheduler]:
     return NamedSlurm
 
 
-def _phases(text: str) -> Phases:
+def _changes(text: str) -> dict[str, float]:
+    """The words of a name about chance."""
     changed: dict[str, float] = {}
+    known = (_SEED, "tick", *_PHASES)
     for key, value in parse_qsl(text.partition("?")[2], keep_blank_values=True, max_num_fields=100):
         try:
             number = float(value)
         except ValueError:
             number = math.nan
-        if key not in (*_PHASES, "tick") or not math.isfinite(number):
-            expected = ", ".join(("tick", *_PHASES))
-            near = "" if key in (*_PHASES, "tick") else hint(key, (*_PHASES, "tick"))
+        is_seed = key == _SEED and value.isascii() and value.isdigit() and len(value) <= _DIGITS
+        if key not in known or not math.isfinite(number) or (key == _SEED and not is_seed):
+            expected = ", ".join(known[1:])
+            near = "" if key in known else hint(key, known)
             raise SlurmNameError(
-                f"{shown(text)} is not a policy: expected {expected} with a number of seconds, got "
-                f"{shown(f'{key}={value}')}{near}"
+                f"{shown(text)} is not a policy: expected {expected} with a number of seconds, or {_SEED} with a whole "
+                f"number, got {shown(f'{key}={value}')}{near}"
             )
-        changed[key] = number
-    tick = changed.pop("tick", USUAL.ticks[0])
-    epoch = int(changed.pop("epoch", USUAL.epoch))
-    return msgspec.structs.replace(USUAL, ticks=(tick,), epoch=epoch, **changed)
+        changed[key] = int(value) if key == _SEED else number
+    return changed
+
+
+def _phases(changed: dict[str, float], configuration: SlurmConfiguration) -> Phases:
+    """The phases of a name: those that its seed draws, or the usual ones, with those that it sets itself."""
+    base = USUAL
+    if _SEED in changed:
+        base = Phases.drawn(int(changed.pop(_SEED)), configuration.scheduler, configuration.priority.calc_period)
+    tick = changed.pop("tick", base.ticks[0])
+    epoch = int(changed.pop("epoch", base.epoch))
+    return msgspec.structs.replace(base, ticks=(tick,), epoch=epoch, **changed)
 
 
 def _report(path: str, configuration: SlurmConfiguration) -> None:

@@ -8,6 +8,7 @@ second loop sleeps for `bf_interval`, then looks once a second whether something
 from __future__ import annotations
 
 import math
+import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
@@ -80,6 +81,37 @@ class Phases(msgspec.Struct, frozen=True):
     epilogs: Mapping[str, float] = {}
     prompt: frozenset[str] = frozenset()
 
+    @classmethod
+    def drawn(cls, seed: int, loops: SchedulerParameters, calc_period: float = 300.0) -> Phases:
+        """Phases that a seed draws: each loop and check has run for long, and begins anywhere in its period.
+
+        The two loops, the checks of limits and reservations, and the calculations of priorities are independent of each
+        other. The clock on which backfill rounds times begins anywhere in `bf_resolution`.
+
+        Args:
+            seed: the seed, >= 0. The same seed gives the same phases.
+            loops: the parameters of the loops.
+            calc_period: seconds between two calculations of priorities.
+
+        >>> from batprotocol.sites.slurm.configuration import SchedulerParameters
+        >>> found = Phases.drawn(1, SchedulerParameters())
+        >>> found == Phases.drawn(1, SchedulerParameters()), found == Phases.drawn(2, SchedulerParameters())
+        (True, False)
+        """
+        chance = random.Random(f"phases of a Slurm {seed}")  # a text: seeds that are near have nothing in common
+        tick = chance.random()
+        since = _within(chance, loops.sched_interval)
+        full = tick - 1.0 - float(math.floor(since))
+        return cls(
+            ticks=(tick,),
+            full=full,
+            limits=tick - 1.0 - chance.randrange(_CHECKS),
+            reservations=tick - 1.0 - chance.randrange(_RESERVATION_CHECKS),
+            backfill=_within(chance, loops.bf_interval),
+            priorities=_within(chance, calc_period),
+            epoch=int(_within(chance, loops.bf_resolution)),
+        )
+
     def clean(self, job_id: str, kill: float) -> float:
         """When all nodes of a job are free that is killed at a time."""
         known = self.cleaned.get(job_id, ())
@@ -88,6 +120,11 @@ class Phases(msgspec.Struct, frozen=True):
     def clean_end(self, job_id: str, end: float) -> float:
         """When all nodes of a job are free that ends at a time."""
         return end + self.epilogs.get(job_id, self.epilog)
+
+
+def _within(chance: random.Random, period: float) -> float:
+    """A time within a period; a day's, if it has no end."""
+    return chance.random() * (period if period < math.inf else 86_400.0)
 
 
 USUAL: Final = Phases()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -250,8 +250,8 @@ def mode_of(text: str) -> str:
     return text if text in (PreemptMode.CANCEL, PreemptMode.REQUEUE) else PreemptMode.OFF
 
 
-class ClusterPartition(msgspec.Struct, frozen=True, gc=False):
-    """A partition. Times are in minutes.
+class ClusterPartition(msgspec.Struct, gc=False, eq=False):
+    """A partition, which commands of operators can change. Times are in minutes.
 
     Args:
         name: its name.
@@ -345,6 +345,8 @@ class ConfiguredCluster(msgspec.Struct, frozen=True, dict=True):
         tree_is_optional: whether only jobs that ask for a number of switches are placed by them (TopoOptional).
         returns_to_service: Slurm's ReturnToService.
         min_age: the seconds for which a job that has ended can run again (MinJobAge).
+        configuration: its slurm.conf.
+        lines: the lines of partitions as commands have changed them, by name.
     """
 
     nodes: tuple[ClusterNode, ...]
@@ -364,6 +366,29 @@ class ConfiguredCluster(msgspec.Struct, frozen=True, dict=True):
     min_age: float = 300.0
     switches: tuple[SwitchLine, ...] = ()
     tree_is_optional: bool = False
+    configuration: SlurmConfiguration = SlurmConfiguration()
+    lines: dict[str, PartitionLine] = msgspec.field(default_factory=dict)
+
+    def change_partition(self, partition: ClusterPartition, fields: Mapping[str, Any]) -> None:
+        """Give a partition other values.
+
+        Args:
+            partition: the partition.
+            fields: the new values, by the names that they have in `PartitionLine`.
+        """
+        name, numbers = partition.name, {node.name: number for number, node in enumerate(self.nodes)}
+        before = self.lines.get(name) or next(each for each in self.configuration.partitions if each.name == name)
+        line = self.lines[name] = msgspec.structs.replace(before, **fields)
+        made = _partition(line, numbers, self.configuration)
+        for field in ClusterPartition.__struct_fields__:
+            setattr(partition, field, getattr(made, field))
+
+    @property
+    def default_partition(self) -> str:
+        """The name of the partition of jobs that name none; "" if there is none."""
+        chosen = [name for name, line in self.lines.items() if line.default]
+        is_old = self.default not in self.lines or self.lines[self.default].default
+        return chosen[-1] if chosen else self.default if is_old else ""
 
     @property
     def up(self) -> int:
@@ -419,6 +444,7 @@ def cluster_of(configuration: SlurmConfiguration) -> ConfiguredCluster:
         min_age=jobs.min_age,
         switches=configuration.switches if configuration.topology == "tree" else (),
         tree_is_optional=configuration.topology_optional,
+        configuration=configuration,
     )
 
 

@@ -1,36 +1,33 @@
-"""Submissions of users, with the options of sbatch, and commands of operators: scontrol and scancel.
+"""Commands of operators: scontrol and scancel.
 
-Requests have the vocabulary of `batprotocol.workloads.requests`. The few options of sbatch that it does not have stand
-in the key `slurm` of the extra data, an object with the keys of `OPTIONS`.
-
-Commands are the data of external events: `{"slurm": "scontrol requeue 7"}`. Known are `scancel ID...`, `scontrol hold`,
-`release`, `requeue` and `requeuehold` of jobs, `scontrol update JobId=...` with StartTime=now, NodeList, TimeLimit,
-Nice, Priority, QOS or Partition, `scontrol update NodeName=... State=...`, `scontrol create ReservationName=...`, and
-`scontrol delete ReservationName=...`.
+They are the data of external events: `{"slurm": "scontrol requeue 7"}`. `COMMANDS` has the commands, options and keys
+of the manual, with the fate of each. Words that are not followed, or not known, are noted: nothing is left out without
+a word.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.model import Job, JobSubmittedEvent
-from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, bits_of, members
+from batprotocol.policies.slurm.cluster import ClusterPartition, bits_of, lowest
 from batprotocol.policies.slurm.controller import Controller, JobUpdate
-from batprotocol.policies.slurm.queue import SlurmJob
+from batprotocol.policies.slurm.queue import JobStage, SlurmJob
 from batprotocol.policies.slurm.reservations import LicenseReservation, NodeReservation
-from batprotocol.sites.slurm.texts import minutes, span
-from batprotocol.workloads.requests import Request, expanded_names
-from batprotocol.workloads.requests.notation import matches, parse_licenses, parse_moment
+from batprotocol.sites.slurm.configuration_values import missed_by
+from batprotocol.sites.slurm.parameters import RECORDS, ParameterStanding
+from batprotocol.sites.slurm.texts import flag, minutes, span
+from batprotocol.workloads.requests import expanded_names
+from batprotocol.workloads.requests.notation import parse_dependency, parse_licenses, parse_moment
 
 __all__ = [
-    "OPTIONS",
-    "job_of",
+    "COMMANDS",
     "obey",
     "read_command",
 ]
@@ -62,44 +59,116 @@ def read_command(data: str) -> list[str] | None:
         raise InputError(f"expected a command such as 'scancel 7', got {shown(text)}", "slurm") from None
 
 
-def obey(controller: Controller, words: list[str], now: float) -> None:
-    """Do what a command says; what is not known has no effect.
+def obey(controller: Controller, words: list[str], now: float) -> list[str]:
+    """Do what a command says.
 
     Args:
         controller: the controller.
         words: the words of the command.
         now: the time, in seconds.
+
+    Returns:
+        What of it has no effect, and could have one on a real Slurm, as half sentences.
+
+    Raises:
+        InputError: it cannot be read, and has no effect.
     """
     controller.advance(now)
-    if words[:1] == ["scancel"]:
-        for name in words[1:]:
-            for job in _jobs(controller, name):
-                controller.cancel(job, now)
-    elif words[:1] == ["scontrol"] and len(words) > 2:
-        if words[1] in _VERBS:
-            for name in (name for word in words[2:] for name in word.split(",")):
-                for job in _jobs(controller, name, has_ended=words[1].startswith("requeue")):
-                    _VERBS[words[1]](controller, job, now)
-        elif words[1] == "delete":
-            name = words[2].partition("=")[2] if "=" in words[2] else words[-1]
-            controller.rules.licenses.unreserve(name)
-            controller.unreserve(name, now)
-        elif words[1] == "create":
-            _reserve(controller, dict(_pair(word) for word in words[2:] if "=" in word), now)
-        elif words[1] == "update":
-            _update(controller, dict(_pair(word) for word in words[2:] if "=" in word), now)
+    order = _Order(controller, now)
+    program, given = (words[0], words[1:]) if words else ("", [])
+    if program == "scancel":
+        order.scancel(given)
+    elif program == "scontrol":
+        order.scontrol(given)
+    else:
+        raise InputError(f"expected scontrol or scancel, got {shown(program)}", "slurm")
+    return order.notes
 
 
-def _pair(word: str) -> tuple[str, str]:
-    name, _, value = word.partition("=")
-    return name.lower(), value
+# The commands, their options, and the keys of updates, as the manual of Slurm 22.05 lists them
 
 
-def _jobs(controller: Controller, name: str, *, has_ended: bool = False) -> list[SlurmJob]:
-    """The jobs of an id: one, or the tasks of an array; with `has_ended`, also those that are over."""
-    jobs = [*controller.jobs.values(), *(controller.ended_jobs.values() if has_ended else ())]
-    found = [job for job in jobs if job.own_id == name]
-    return found or [job for job in jobs if job.array and job.array.rpartition("!")[2] == name]
+def _standings(followed: str, idle: str = "", missed: str = "") -> dict[str, tuple[str, ParameterStanding]]:
+    """The names of a list, in small letters, with their writing and their standing."""
+    kinds = (
+        (followed, ParameterStanding.FOLLOWED),
+        (idle, ParameterStanding.IDLE),
+        (missed, ParameterStanding.MISSED),
+    )
+    return {name.lower(): (name, kind) for names, kind in kinds for name in names.split()}
+
+
+COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ParameterStanding]]]] = {
+    "scontrol": _standings(
+        "create delete hold release requeue requeuehold top uhold update",
+        "completing errnumstr getaddrs help listpids notify pidinfo ping schedloglevel setdebug setdebugflags show"
+        " token version wait_job write",
+        "abort cancel_reboot cluster fsdampeningfactor reboot reconfigure resume shutdown suspend takeover",
+    ),
+    "options of scontrol": _standings(
+        "",
+        "a all d details F future h help hide l local o oneliner Q quiet u uid v verbose V version",
+        "M clusters sibling",
+    ),
+    "options of scancel": _standings(
+        "A account p partition q qos R reservation s signal t state u user w nodelist",
+        "f full H hurry i interactive Q quiet v verbose ctld",
+        "b batch help M clusters me n jobname name sibling usage V version wckey",
+    ),
+    "job": _standings(
+        "Account ArrayTaskThrottle Contiguous Dependency EligibleTime ExcNodeList JobId Nice NodeList NumNodes"
+        " Partition Priority QOS ReqNodeList ReqNodes Requeue ReservationName StartTime TimeLimit TimeMin",
+        "AdminComment Comment MailType MailUser StdOut WCKey WorkDir",
+        "BurstBuffer Clusters ClusterFeatures CoreSpec CPUsPerTask Deadline DelayBoot EndTime Features Gres JobName"
+        " Licenses MinCPUsNode MinMemoryCPU MinMemoryNode MinTmpDiskNode Name NumCPUs NumTasks OverSubscribe Prefer"
+        " Reboot ReqCores ReqProcs ReqSockets ReqThreads ResetAccrueTime Shared SiteFactor Switches TasksPerNode"
+        " ThreadSpec UserID wait-for-switch",
+    ),
+    "node": _standings(
+        "NodeName State",
+        "Comment CpuBind Extra NodeAddr NodeHostname Reason",
+        "ActiveFeatures AvailableFeatures Features Gres Weight",
+    ),
+    "partition": _standings(
+        "AllowAccounts AllowGroups AllowQOS Default DefaultTime DefMemPerCPU DefMemPerNode DenyAccounts DenyQOS"
+        " GraceTime LLN MaxNodes MaxTime MinNodes Nodes OverTimeLimit PartitionName PreemptMode PriorityTier QOS"
+        " ReqResv RootOnly State",
+        "AllocNodes CpuBind DisableRootJobs Hidden",
+        "Alternate DefCpuPerGPU DefMemPerGPU ExclusiveUser JobDefaults MaxCPUsPerNode MaxMemPerCPU MaxMemPerNode"
+        " OverSubscribe Priority PriorityJobFactor SelectTypeParameters Shared TRESBillingWeights",
+    ),
+    "reservation": _standings(
+        "Accounts Duration EndTime Flags Licenses NodeCnt Nodes PartitionName Reservation ReservationName StartTime"
+        " Users",
+        "Comment",
+        "BurstBuffer CoreCnt Features Groups MaxStartDelay Skip TRES",
+    ),
+    "flag of reservations": _standings(
+        "ANY_NODES FLEX IGNORE_JOBS LICENSE_ONLY MAINT OVERLAP SPEC_NODES STATIC_ALLOC",
+        "USER_DELETE",
+        "DAILY FIRST_CORES HOURLY MAGNETIC NO_HOLD_JOBS_AFTER PART_NODES PURGE_COMP REPLACE REPLACE_DOWN TIME_FLOAT"
+        " WEEKDAY WEEKEND WEEKLY",
+    ),
+}
+"""The commands of operators, the options of both programs, the keys of updates, and flags, with the fate of each."""
+
+_WITHOUT_VALUE: Final = frozenset(
+    (*"bfHiQvV", "batch", "ctld", "full", "help", "hurry", "interactive", "me", "quiet", "usage", "verbose", "version")
+)
+"""The options of scancel that have no value."""
+_SHORTEST: Final = 3
+"""The letters that an abbreviated key has, at least."""
+_DIGITS: Final = 10
+"""The most digits of a number in a command."""
+
+
+def _found(kind: str, name: str) -> tuple[str, ParameterStanding] | None:
+    """The full name of a word, which can be the beginning of one, and its standing; None if nothing is called so."""
+    table, low = COMMANDS[kind], name.lower()
+    if low in table:
+        return table[low]
+    begun = [each for key, each in table.items() if len(low) >= _SHORTEST and key.startswith(low)]
+    return begun[0] if len(begun) == 1 else None
 
 
 def _requeue_hold(controller: Controller, job: SlurmJob, now: float) -> None:
@@ -107,15 +176,13 @@ def _requeue_hold(controller: Controller, job: SlurmJob, now: float) -> None:
     controller.requeue(job, now)
 
 
-_DIGITS: Final = 10
-"""The most digits of a number in a command."""
 _VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
     "hold": Controller.hold,
+    "uhold": Controller.hold,
     "release": Controller.release,
     "requeue": Controller.requeue,
     "requeuehold": _requeue_hold,
 }
-
 
 _STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
     "DOWN": Controller.fail,
@@ -127,60 +194,390 @@ _STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
 }
 """The states of nodes that operators set."""
 
+_FILTERS: Final[Mapping[str, Callable[[SlurmJob, str], bool]]] = {
+    "account": lambda job, text: job.account in text.split(","),
+    "partition": lambda job, text: any(each.name in text.split(",") for each in _partitions_now(job)),
+    "qos": lambda job, text: job.qos in text.split(",") or job.quality in text.split(","),
+    "reservation": lambda job, text: job.reservation == text,
+    "state": lambda job, text: job.stage.value.upper() in text.upper().split(","),
+    "user": lambda job, text: job.user in text.split(","),
+}
+"""The options of scancel that choose jobs."""
+_LONG_OPTIONS: Final = {
+    "A": "account",
+    "p": "partition",
+    "q": "qos",
+    "R": "reservation",
+    "s": "signal",
+    "t": "state",
+    "u": "user",
+    "w": "nodelist",
+}
+_KILLS: Final = frozenset(("KILL", "SIGKILL", "9"))
 
-def _reserve(controller: Controller, values: dict[str, str], now: float) -> None:
-    """Reserve nodes or licences: the times are those of `StartTime=now+SECONDS` and `Duration=`."""
-    begin, name = parse_moment(values.get("starttime", "now")), values.get("reservationname")
-    if not name or not begin.is_relative:
-        return
-    start = begin.of(float(controller.second))
-    end = start + span(values.get("duration", "UNLIMITED"))
-    if values.get("nodes"):
-        nodes, flags = _nodes(controller, values["nodes"]), _names(values.get("flags", "").upper())
-        who = _names(values.get("users", "")), _names(values.get("accounts", ""))
-        controller.reserve(NodeReservation.of(name, nodes, start, end, *who, frozenset(flags)), now)
-    elif values.get("licenses"):
-        licenses = dict(parse_licenses(values["licenses"]))
-        controller.rules.licenses.reserve(LicenseReservation(name, licenses, start, end))
+
+def _partitions_now(job: SlurmJob) -> tuple[ClusterPartition, ...]:
+    """The partition in which a job runs, or those in which it waits."""
+    return job.partitions if job.stage is JobStage.PENDING or job.partition is None else (job.partition,)
+
+
+class _Order:
+    """A command that is given to a controller.
+
+    Attributes:
+        notes: what of it has no effect, as half sentences.
+    """
+
+    def __init__(self, controller: Controller, now: float) -> None:
+        self._controller, self._now = controller, now
+        self.notes: list[str] = []
+
+    def _known(self, kind: str, name: str, text: str = "") -> str:
+        """The name of a word in small letters if it is followed; else "", and what could have an effect is noted."""
+        found = _found(kind, name)
+        if found is None:
+            what = kind if "of" in kind.split() else f"key of a {kind}" if kind in ("job", "node") else f"{kind}"
+            names = [full for full, _ in COMMANDS[kind].values()]
+            self.notes.append(f"{shown(text or name)} is not known ({what}){hint(name, names)}")
+            return ""
+        if found[1] is ParameterStanding.MISSED:
+            self.notes.append(f"{shown(text or found[0])} is not followed")
+        return found[0].lower() if found[1] is ParameterStanding.FOLLOWED else ""
+
+    def _jobs(self, name: str, *, has_ended: bool = False) -> list[SlurmJob]:
+        """The jobs of an id: one, or the tasks of an array, all (`7`) or some (`7_[1-3]`); also those that are over."""
+        controller = self._controller
+        jobs = [*controller.jobs.values(), *(controller.ended_jobs.values() if has_ended else ())]
+        ids = set(expanded_names(name)) if "[" in name else {name}
+        found = [job for job in jobs if job.own_id in ids]
+        found = found or [job for job in jobs if job.array and job.array.rpartition("!")[2] in ids]
+        if not found:
+            self.notes.append(f"no job {shown(name)} waits or runs")
+        return found
+
+    # scancel
+
+    def scancel(self, words: list[str]) -> None:
+        names, filters = list[str](), dict[str, str]()
+        words = list(words)
+        while words:
+            word = words.pop(0)
+            if not word.startswith("-"):
+                names += _listed(word)
+                continue
+            option, equals, value = word[2:].partition("=") if word.startswith("--") else (word[1:2], "", word[2:])
+            if not (value or equals or option in _WITHOUT_VALUE) and words:
+                value = words.pop(0)
+            found = _found("options of scancel", option)
+            if self._known("options of scancel", option, word):
+                filters[_LONG_OPTIONS.get(option, option)] = value
+            elif found is None or found[1] is ParameterStanding.MISSED:
+                self.notes[-1] += ", so that the command has no effect"
+                return
+        signal = filters.pop("signal", "KILL")
+        if signal.upper() not in _KILLS:
+            self.notes.append(f"the signal {shown(signal)} is not followed")
+            return
+        if not names and not filters:
+            raise InputError("expected the ids of jobs behind scancel, or an option that chooses some", "slurm")
+        nodes = _nodes(self._controller, filters.pop("nodelist")) if "nodelist" in filters else None
+        chosen = [job for name in names for job in self._jobs(name)] if names else [*self._controller.jobs.values()]
+        for job in chosen:
+            if all(_FILTERS[key](job, text) for key, text in filters.items()) and (nodes is None or job.is_on(nodes)):
+                self._controller.cancel(job, self._now)
+
+    # scontrol
+
+    def scontrol(self, words: list[str]) -> None:
+        words = list(words)
+        while words and words[0].startswith("-"):
+            word = words.pop(0)
+            found = _found("options of scontrol", word.lstrip("-").partition("=")[0])
+            self._known("options of scontrol", word.lstrip("-").partition("=")[0], word)
+            if found is None or found[1] is ParameterStanding.MISSED:
+                self.notes[-1] += ", so that the command has no effect"
+                return
+        if not words:
+            raise InputError("expected a command behind scontrol", "slurm")
+        verb, given = self._known("scontrol", words[0], f"scontrol {words[0]}"), words[1:]
+        if not verb:
+            return
+        if not given:
+            raise InputError(f"expected more words behind 'scontrol {verb}'", "slurm")
+        if verb in _VERBS:
+            for name in (name for word in given for name in _listed(word)):
+                for job in self._jobs(name, has_ended=verb.startswith("requeue")):
+                    _VERBS[verb](self._controller, job, self._now)
+        elif verb == "top":
+            jobs = [job for word in given for name in _listed(word) for job in self._jobs(name)]
+            self.notes += self._controller.top(jobs, self._now)
+        else:
+            {"create": self._create, "delete": self._delete, "update": self._update}[verb](given)
+
+    def _values(self, kind: str, words: list[str]) -> dict[str, str]:
+        """The values of the keys that are followed, by names in small letters. `+=` and `-=` are kept in the value."""
+        values = dict[str, str]()
+        for word in words:
+            name, equals, value = word.partition("=")
+            sign = name[-1:] if equals and name[-1:] in ("+", "-") else ""
+            key = self._known(kind, name.rstrip("+-"), word if len(word) < _LONG else "")
+            if key and not equals and key != kind:
+                self.notes.append(f"{shown(word)} has no value")
+            elif key:
+                values[key] = sign + value
+        return values
+
+    def _create(self, words: list[str]) -> None:
+        kind = _kind_of(words)
+        if kind != "reservation":
+            self.notes.append(f"'scontrol create' of a {kind} is not followed")
+            return
+        self._reserve(self._values("reservation", [each for each in words if each.lower() != "reservation"]), None)
+
+    def _delete(self, words: list[str]) -> None:
+        kind, name = _kind_of(words), words[0].partition("=")[2] if "=" in words[0] else words[-1]
+        if kind != "reservation":
+            self.notes.append(f"'scontrol delete' of a {kind} is not followed")
+            return
+        controller = self._controller
+        if controller.reservations.get(name) is None and not controller.rules.licenses.has_reservation(name):
+            self.notes.append(f"there is no reservation {shown(name)}")
+        controller.rules.licenses.unreserve(name)
+        controller.unreserve(name, self._now)
+
+    def _update(self, words: list[str]) -> None:
+        kind = _kind_of(words)
+        if kind == "reservation":
+            self._change_reservation(words)
+        elif kind == "partition":
+            self._change_partition(self._values("partition", words))
+        elif kind == "node":
+            self._change_nodes(self._values("node", words))
+        elif kind == "job":
+            self._change_jobs(self._values("job", words))
+        else:
+            self.notes.append(f"'scontrol update' of a {kind} is not followed")
+
+    def _change_nodes(self, values: dict[str, str]) -> None:
+        controller = self._controller
+        state = values.get("state", "").upper()
+        change = _STATES.get(state)
+        if change is not None:
+            change(controller, _nodes(controller, values["nodename"]), self._now)
+        elif state:
+            self.notes.append(f"the state {shown(state)} of nodes is not followed")
+        controller.ask(self._now)
+
+    def _change_partition(self, values: dict[str, str]) -> None:
+        controller, name = self._controller, values.pop("partitionname")
+        if name not in {each.name for each in controller.cluster.partitions}:
+            raise InputError(f"there is no partition {shown(name)}", "slurm")
+        fields: dict[str, Any] = {}
+        for key, text in values.items():
+            if text[:1] in ("+", "-") and key == "nodes":
+                self.notes.append(f"{shown('Nodes' + text[0] + '=')} of a partition is not followed")
+                continue
+            row = RECORDS["partitionname"][key]
+            found = row.fields_of(text) if row.field != "nodes" else {"nodes": tuple(_node_names(controller, text))}
+            missing = list(missed_by(row.name, {f"partition.{field}": each for field, each in found.items()}))
+            self.notes += [f"{each} is not followed" for each in missing]
+            fields.update({} if missing else found)
+        controller.change_partition(name, fields, self._now)
+
+    def _change_jobs(self, values: dict[str, str]) -> None:
+        controller, now = self._controller, self._now
+        if "jobid" not in values:
+            raise InputError("expected JobId=", "slurm")
+        for job in [job for name in _listed(values["jobid"]) for job in self._jobs(name)]:
+            if values.get("priority") == "0":
+                controller.hold(job, now)
+                continue
+            new = self._job_update(job, values)
+            late = (
+                ""
+                if job.stage is JobStage.PENDING
+                else ", ".join(sorted({*values} - {"jobid", "timelimit", "requeue"}))
+            )
+            if late:
+                self.notes.append(f"job {job.own_id} does not wait any more, and keeps what it has of {late}")
+            controller.update(job, new, now)
+
+    def _job_update(self, job: SlurmJob, values: dict[str, str]) -> JobUpdate:
+        """The new values of a job."""
+        controller = self._controller
+        nodes = values.get("reqnodelist") or values.get("nodelist")
+        nice, priority = values.get("nice"), values.get("priority")
+        counts = values.get("numnodes") or values.get("reqnodes")
+        throttle = values.get("arraytaskthrottle")
+        return JobUpdate(
+            limit=_limit(job, values["timelimit"]) if "timelimit" in values else None,
+            time_min=minutes(values["timemin"]) / 60 if "timemin" in values else None,
+            nice=None if nice is None else _number(nice or "100"),
+            priority=None if priority is None else _number(priority),
+            qos=values.get("qos"),
+            account=values.get("account"),
+            reservation=values.get("reservationname"),
+            partitions=_partitions(controller, values["partition"]) if "partition" in values else None,
+            required=_nodes(controller, nodes) if nodes else None,
+            excluded=_nodes(controller, values["excnodelist"]) if "excnodelist" in values else None,
+            nodes=_range(counts, job.max_nodes) if counts else None,
+            dependency=parse_dependency(values["dependency"]) if values.get("dependency") else None,
+            is_free=values.get("dependency") == "",
+            contiguous=flag(values["contiguous"]) if "contiguous" in values else None,
+            requeues=_number(values["requeue"]) > 0 if "requeue" in values else None,
+            throttle=None if throttle is None else _number(throttle),
+            begin=self._moment(values.get("starttime", values.get("eligibletime"))),
+        )
+
+    def _moment(self, text: str | None) -> float | None:
+        """A moment of a command; others than `now+60` are noted, as a simulation has no date."""
+        if text is None:
+            return None
+        try:
+            found = parse_moment(text)
+        except InputError:
+            self.notes.append(f"the time {shown(text)} is not followed: expected one such as now+60")
+            return None
+        return found.of(self._now if text == "now" else float(self._controller.second))
+
+    # Reservations
+
+    def _change_reservation(self, words: list[str]) -> None:
+        values = self._values("reservation", words)
+        name = values.get("reservationname") or values.get("reservation") or ""
+        before = self._controller.reservations.get(name)
+        if before is None:
+            self.notes.append(f"there is no reservation of nodes {shown(name)}")
+            return
+        self._reserve(values, before)
+
+    def _reserve(self, values: dict[str, str], before: NodeReservation | None) -> None:
+        """Make a reservation of nodes or licences, or change one of nodes."""
+        controller = self._controller
+        name = values.get("reservationname") or values.get("reservation")
+        if not name:
+            self.notes.append("a reservation without a name is not followed")
+            return
+        flags = self._flags(values.get("flags", ""), frozenset() if before is None else before.flags)
+        begin = self._moment(values.get("starttime", "now" if before is None else None))
+        end = self._moment(values.get("endtime"))
+        if ("starttime" in values and begin is None) or ("endtime" in values and end is None):
+            self.notes[-1] += f", and the reservation {name} {'is not made' if before is None else 'stays'}"
+            return
+        start = before.begin if begin is None and before is not None else math.floor(begin or 0.0)
+        if end is None:
+            whole = before.end if before is not None else math.inf
+            end = start + span(values["duration"].lstrip("+-")) if "duration" in values else whole
+        if values.get("duration", "")[:1] in ("+", "-") and before is not None:
+            change = end - start
+            end = before.end + change if values["duration"][0] == "+" else before.end - change
+        users = _changed(values.get("users"), () if before is None else before.users)
+        accounts = _changed(values.get("accounts"), () if before is None else before.accounts)
+        nodes = self._reserved_nodes(values, before, start, end)
+        if nodes:
+            made = NodeReservation.of(name, nodes, float(start), end, users, accounts, flags)
+            controller.reserve(made, self._now)
+        elif values.get("licenses"):
+            licenses = dict(parse_licenses(values["licenses"]))
+            controller.rules.licenses.reserve(LicenseReservation(name, licenses, start, end))
+        else:
+            self.notes.append(f"the reservation {name} has no nodes, and is not made")
+
+    def _flags(self, text: str, before: frozenset[str]) -> frozenset[str]:
+        found = [self._known("flag of reservations", each) for each in _listed(text.lstrip("+-"))]
+        flags = frozenset(each.upper() for each in found if each)
+        if text.startswith("-"):
+            return before - flags
+        return before | flags if text.startswith("+") or not text else flags
+
+    def _reserved_nodes(self, values: dict[str, str], before: NodeReservation | None, start: float, end: float) -> int:
+        """The nodes of a reservation: those of a name, or so many as `NodeCnt` says."""
+        controller, text = self._controller, values.get("nodes", "")
+        old = 0 if before is None else before.nodes
+        if text:
+            named = _nodes(controller, text.lstrip("+-"))
+            return old | named if text[0] == "+" else old & ~named if text[0] == "-" else named
+        if "nodecnt" not in values:
+            return old
+        within = -1
+        if "partitionname" in values:
+            within = _partitions(controller, values["partitionname"])[0].nodes
+        count = sum(_number(each) for each in _listed(values["nodecnt"].lstrip("+-")))
+        if values["nodecnt"][:1] in ("+", "-") or before is not None:
+            self.notes.append("NodeCnt of an update is not followed")
+            return old
+        found = controller.free_nodes(within, start, end)
+        if found.bit_count() < count:
+            self.notes.append(f"{found.bit_count()} nodes are free for a reservation of {count}")
+            return 0
+        return lowest(found, count)
+
+
+_LONG: Final = 60
+"""The most letters of a word that a note has."""
+_KINDS: Final = {
+    "jobid": "job",
+    "job": "job",
+    "stepid": "step",
+    "reservationname": "reservation",
+    "reservation": "reservation",
+    "nodename": "node",
+    "node": "node",
+    "partitionname": "partition",
+    "partition": "partition",
+    "frontendname": "front end",
+    "powercap": "power cap",
+    "suspendexcnodes": "list",
+    "suspendexcparts": "list",
+}
+"""The keys that say what a command is about. Of several, the first one here counts, as in Slurm."""
+
+
+def _kind_of(words: Sequence[str]) -> str:
+    """The kind of record that a command is about."""
+    keys = {word.partition("=")[0].lower().rstrip("+-") for word in words}
+    found = next((kind for key, kind in _KINDS.items() if key in keys), None)
+    if found is None:
+        raise InputError(f"expected a key such as JobId=, got {shown(' '.join(words[:3]))}", "slurm")
+    return found
+
+
+def _listed(text: str) -> list[str]:
+    """The parts of a list with commas, of which those within brackets separate nothing.
+
+    >>> _listed("7,8_[1,3],9")
+    ['7', '8_[1,3]', '9']
+    """
+    return [each for each in re.findall(r"[^,\[\]]+(?:\[[^\[\]]*\])?", text) if each]
+
+
+def _changed(text: str | None, before: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The names of a list after `=`, `+=` or `-=`."""
+    if text is None:
+        return before
+    names = _names(text.lstrip("+")) if text.startswith("+") else _names(text)
+    if text.startswith("+"):
+        return (*before, *(name for name in names if name not in before))
+    if text.startswith("-") and before:
+        return tuple(name for name in before if str(name) not in _names(text[1:]))
+    return names
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(filter(None, text.split(",")))
 
 
+def _node_names(controller: Controller, text: str) -> list[str]:
+    """The names of nodes in a text, of those that there are."""
+    nodes = _nodes(controller, text)
+    return [node.name for number, node in enumerate(controller.cluster.nodes) if nodes >> number & 1]
+
+
 def _nodes(controller: Controller, text: str) -> int:
     """The nodes of these names that there are."""
     numbers = {node.name: number for number, node in enumerate(controller.cluster.nodes)}
-    names = numbers if text.upper() == "ALL" else expanded_names(text)
+    names = numbers if text.upper() == "ALL" else expanded_names(text) if text else ()
     return bits_of(numbers[name] for name in names if name in numbers)
-
-
-def _update(controller: Controller, values: dict[str, str], now: float) -> None:
-    if "nodename" in values:
-        change = _STATES.get(values.get("state", "").upper())
-        if change is not None:
-            change(controller, _nodes(controller, values["nodename"]), now)
-        controller.ask(now)
-    for job in (job for name in _names(values.get("jobid", "")) for job in _jobs(controller, name)):
-        if values.get("priority") == "0":
-            controller.hold(job, now)
-        else:
-            controller.update(job, _values(controller, job, values, now), now)
-
-
-def _values(controller: Controller, job: SlurmJob, values: dict[str, str], now: float) -> JobUpdate:
-    """The new values of a job."""
-    nodes = values.get("reqnodelist") or values.get("nodelist")
-    nice, priority = values.get("nice"), values.get("priority")
-    return JobUpdate(
-        limit=_limit(job, values["timelimit"]) if "timelimit" in values else None,
-        nice=None if nice is None else _number(nice),
-        priority=None if priority is None else _number(priority),
-        qos=values.get("qos"),
-        partitions=_partitions(controller, values["partition"]) if "partition" in values else None,
-        required=_nodes(controller, nodes) if nodes else None,
-        begin=now if values.get("starttime") == "now" else None,
-    )
 
 
 def _number(text: str) -> int:
@@ -188,6 +585,16 @@ def _number(text: str) -> int:
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS):
         raise InputError(f"expected a whole number, got {shown(text)}", "slurm")
     return int(text)
+
+
+def _range(text: str, most: float) -> tuple[int, float]:
+    """The least number of nodes, and the most: with one number, the most stays, as a real Slurm has it."""
+    first, dash, last = text.partition("-")
+    least = _number(first)
+    most = _number(last) if dash else max(most, least)
+    if not 1 <= least <= most:
+        raise InputError(f"expected a number of nodes such as 2 or 2-4, got {shown(text)}", "slurm")
+    return least, most
 
 
 def _limit(job: SlurmJob, text: str) -> float:
@@ -204,198 +611,3 @@ def _partitions(controller: Controller, text: str) -> tuple[ClusterPartition, ..
         if name not in known:
             raise InputError(f"there is no partition {shown(name)}{hint(name, known)}")
     return tuple(known[name] for name in _names(text))
-
-
-# Submissions
-
-
-OPTIONS: Final[Mapping[str, str]] = {
-    "time": "the time limit in seconds, for jobs without a walltime (--time)",
-    "time_min": "the least time limit in seconds (--time-min)",
-    "nodes": "the least number of nodes, and the most, of which it gets as many as there are (--nodes)",
-    "use_min_nodes": "whether it gets as few nodes as possible of that range (--use-min-nodes)",
-    "tasks": "the tasks on all nodes together, on as many nodes as they need (--ntasks)",
-    "tasks_per_node": "the tasks on each node (--ntasks-per-node)",
-    "cpus_per_task": "the CPUs of each task (--cpus-per-task)",
-    "memory_per_cpu": "MiB for each CPU (--mem-per-cpu)",
-    "gpus": "the GPUs of all nodes together (--gpus): `2`, or `v100:2` with their type",
-    "gpus_per_task": "the GPUs of each task (--gpus-per-task), or `v100:1` with their type",
-    "nodelist": "the nodes that the job must have (--nodelist)",
-    "exclude": "the nodes that it must not have (--exclude)",
-    "shares": "whether it asks for the CPUs of its tasks only, one each, and not for whole nodes",
-    "switches": "the most switches of the tree that its nodes are at, and the time for which it waits for that, as "
-    "`1` or `1@5`: minutes, or HH:MM:SS (--switches)",
-    "hold": "whether it is held (--hold)",
-    "number": "the number of the job; by default, jobs are numbered as they come",
-}
-"""The keys of `slurm` in the extra data of jobs, with their meanings."""
-
-_MEBIBYTE: Final = 2**20
-
-
-def job_of(cluster: ConfiguredCluster, event: JobSubmittedEvent, request: Request, number: int) -> SlurmJob:
-    """A job as Slurm sees it.
-
-    Args:
-        cluster: the cluster.
-        event: its submission, with its number of hosts, its walltime and its extra data.
-        request: what it asks for otherwise.
-        number: its number.
-
-    Raises:
-        InputError: it can never run, with the reason.
-    """
-    job, job_id, submitted = event.job, event.job_id, event.submission_time
-    options = _options(job.extra_data)
-    partitions = _partitions_of(cluster, request)
-    limit = options.get("time", job.walltime)
-    if limit is None or limit == math.inf:
-        minutes = min(partitions[0].default_time, partitions[0].max_time)
-    else:
-        minutes = math.ceil(limit / 60)
-    submitted = float(math.floor(submitted + 1e-6))  # Slurm counts whole seconds
-    made = SlurmJob(job_id, int(options.get("number", number)), submitted, partitions, minutes)
-    made.time_min = math.ceil(options.get("time_min", 0) / 60)
-    made.user = "" if request.user is None else str(request.user)
-    made.account, made.qos = request.account or "", request.qos or ""
-    made.group = "" if request.group is None else str(request.group)
-    made.licenses = request.licenses
-    made.leaves, made.leaves_wait = _switches(str(options.get("switches", "")), cluster)
-    made.nice, made.reservation = request.nice, request.reservation or ""
-    made.requeues = cluster.requeues if request.requeue is None else request.requeue
-    made.takes_least = bool(options.get("use_min_nodes", False))
-    made.is_contiguous, made.is_held = request.contiguous, bool(options.get("hold", False))
-    if request.begin is not None:
-        made.begin = max(submitted, request.begin.of(submitted))
-    if request.array is not None:
-        workload, bang, _ = job_id.rpartition("!")
-        made.array, made.task = f"{workload}{bang}{request.array.array}", request.array.task
-        made.array_limit = request.array.limit or 0
-    _sizes(made, job, request, options)
-    _allow(made, cluster, request, options)
-    return made
-
-
-def _options(extra_data: str | None) -> dict[str, Any]:
-    try:
-        data = msgspec.json.decode(extra_data) if extra_data and '"slurm"' in extra_data else {}
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return {}
-    options = data.get("slurm", {}) if isinstance(data, dict) else {}
-    if not isinstance(options, dict):
-        raise InputError(f"expected an object with options of sbatch, got {shown(options)}", "slurm")
-    for key in options:
-        if key not in OPTIONS:
-            raise InputError(f"expected {', '.join(OPTIONS)}, got {shown(key)}{hint(key, OPTIONS)}", "slurm")
-    return options
-
-
-def _switches(text: str, cluster: ConfiguredCluster) -> tuple[int, float]:
-    """The most switches, and the seconds for which a job waits for so few; 0 if it does not ask."""
-    if not text:
-        return 0, 0.0
-    count, _, wait = text.partition("@")
-    if not (count.isascii() and count.isdigit() and 0 < len(count) <= 9):
-        raise InputError(f"expected switches such as 1 or 1@5, got {shown(text)}", "slurm.switches")
-    most = cluster.loops.max_switch_wait
-    return int(count), min(span(wait), most) if wait else most
-
-
-def _partitions_of(cluster: ConfiguredCluster, request: Request) -> tuple[Any, ...]:
-    known = {each.name: each for each in cluster.partitions}
-    names = request.partition or ((cluster.default,) if cluster.default else ())
-    if not names:
-        raise InputError("it names no partition, and slurm.conf has none with Default=YES: give it a partition")
-    for name in names:
-        if name not in known:
-            raise InputError(f"there is no partition {shown(name)}{hint(name, known)}")
-    return tuple(known[name] for name in names)
-
-
-def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any]) -> None:
-    """The nodes, CPUs, memory and resources."""
-    size = job.resource_request
-    if size < 1:
-        raise InputError(f"it asks for {size} hosts, and needs one at least")
-    made.min_nodes, made.max_nodes = options.get("nodes", (1, math.inf) if "gpus" in options else (size, size))
-    cores, is_each = request.cores or 0, request.per == "task"
-    made.tasks = request.tasks or made.min_nodes
-    if cores:
-        made.cpus_per_task = cores if is_each or not request.tasks else max(cores * size // made.tasks, 1)
-    made.tasks_per_node = options.get("tasks_per_node", math.ceil(made.tasks / size) if request.tasks else 0)
-    if "tasks" in options:
-        made.tasks, made.tasks_per_node = options["tasks"], options.get("tasks_per_node", 0)
-        if "nodes" not in options:
-            made.min_nodes, made.max_nodes = 1, math.inf
-    elif "tasks_per_node" in options:
-        made.tasks = made.tasks_per_node * made.min_nodes
-    made.cpus_per_task = options.get("cpus_per_task", made.cpus_per_task)
-    made.is_exclusive = request.exclusive or (request.is_whole and not _asks_for_cpus(options))
-    times = math.ceil(made.tasks / size) if is_each else 1
-    made.memory = math.ceil((request.memory or 0) * times / _MEBIBYTE)
-    made.memory_per_cpu = options.get("memory_per_cpu", 0)
-    made.gres = tuple((each.name, each.type or "", each.amount * times) for each in request.gres)
-    made.gpus_per_task, each_type = _gpus("gpus_per_task", options, 0)
-    made.gpus, made.gpu_type = _gpus("gpus", options, made.gpus_per_task * made.tasks)
-    made.gpu_type = made.gpu_type or each_type
-
-
-def _gpus(key: str, options: Mapping[str, Any], default: int) -> tuple[int, str]:
-    """A number of GPUs, and their type; "" for any."""
-    found = options.get(key, default)
-    if not isinstance(found, str):
-        return found, ""
-    type, colon, count = found.rpartition(":")
-    if not (count.isascii() and count.isdigit() and len(count) <= 9) or "," in type or bool(colon) != bool(type):
-        raise InputError(f"expected a number of GPUs such as 2 or v100:2, got {shown(found)}", f"slurm.{key}")
-    return int(count), type
-
-
-def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
-    return any(
-        key in options for key in ("shares", "tasks", "tasks_per_node", "cpus_per_task", "memory_per_cpu", "gpus")
-    )
-
-
-def _allow(made: SlurmJob, cluster: ConfiguredCluster, request: Request, options: Mapping[str, Any]) -> None:
-    """The nodes that the job may have, and those that it must have."""
-    excluded = [*request.exclude, *(expanded_names(options["exclude"]) if options.get("exclude") else ())]
-    wanted = [*request.nodelist, *(expanded_names(options["nodelist"]) if options.get("nodelist") else ())]
-    named = bool(excluded or wanted)
-    numbers = {node.name: number for number, node in enumerate(cluster.nodes)} if named else {}
-    allowed = (1 << len(cluster.nodes)) - 1
-    if request.constraint is not None:
-        fitting = bits_of(
-            number for number, node in enumerate(cluster.nodes) if matches(request.constraint.each, node.features)
-        )
-        if fitting.bit_count() < made.min_nodes:
-            raise InputError(
-                f"{fitting.bit_count()} nodes have {request.constraint.text!r}, and it asks for {made.min_nodes}"
-            )
-        allowed &= fitting
-    for name in excluded:
-        allowed &= ~(1 << numbers[name]) if name in numbers else -1
-    for name in wanted:
-        if name not in numbers:
-            raise InputError(f"there is no node {shown(name)}")
-        made.required |= 1 << numbers[name]
-    made.allowed = allowed
-    partitions = ", ".join(each.name for each in made.partitions)
-    if all(made.required & ~(each.nodes & allowed) for each in made.partitions):
-        nodes = ", ".join(sorted(wanted))
-        raise InputError(f"it asks for {nodes}, and partition {partitions} does not have all of them for it")
-    most = max((each.nodes & allowed).bit_count() for each in made.partitions)
-    if most < made.min_nodes:
-        raise InputError(f"it asks for {made.min_nodes} nodes of partition {partitions}, which has {most} that fit")
-    cpus = max(_most_cpus(cluster, each.nodes & allowed, made.max_nodes) for each in made.partitions)
-    if cpus < made.cpus:
-        raise InputError(f"it asks for {made.cpus} CPUs, and the nodes that it can have at once have {cpus}")
-
-
-def _most_cpus(cluster: ConfiguredCluster, nodes: int, count: float) -> int:
-    """The most CPUs that so many of the nodes have together."""
-    sizes = {node.cpus for node in cluster.nodes}
-    if len(sizes) == 1:
-        return int(min(nodes.bit_count(), count)) * sizes.pop()
-    found = sorted((cluster.nodes[node].cpus for node in members(nodes)), reverse=True)
-    return sum(found[: int(min(len(found), count))])

@@ -7,7 +7,8 @@ for the `next_time` at which it does something without a report.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -22,6 +23,7 @@ from batprotocol.policies.slurm.rules import SlurmRules, grace_end, may_preempt,
 from batprotocol.policies.slurm.selection import Linear, NodeReleases, PossibleStart, notes_patience
 from batprotocol.policies.slurm.state import ControllerActions, ControllerState, Endings, JobPriorities
 from batprotocol.workloads.requests import Request
+from batprotocol.workloads.requests.notation import Dependency
 
 __all__ = [
     "Controller",
@@ -35,20 +37,37 @@ class JobUpdate(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         limit: the time limit in minutes, >= 0; infinity: none.
+        time_min: the least limit that it can do with, in minutes.
         nice: what is subtracted from its priority.
         priority: its priority from now on, whatever its factors are, >= 1.
-        qos: its quality of service.
+        qos: its quality of service; account: its account.
+        reservation: its reservation; "": none.
         partitions: the partitions that it can run in.
-        required: the nodes that it must have.
+        required: the nodes that it must have; excluded: those that it must not have.
+        nodes: the least number of nodes, and the most.
+        dependency: the jobs that it waits for; is_free: whether it waits for none.
+        contiguous: whether its nodes are consecutive.
+        requeues: whether it may run again.
+        throttle: how many tasks of its array may run at a time; 0: any number.
         begin: when it may start at the earliest.
     """
 
     limit: float | None = None
+    time_min: float | None = None
     nice: int | None = None
     priority: int | None = None
     qos: str | None = None
+    account: str | None = None
+    reservation: str | None = None
     partitions: tuple[ClusterPartition, ...] | None = None
     required: int | None = None
+    excluded: int | None = None
+    nodes: tuple[int, float] | None = None
+    dependency: Dependency | None = None
+    is_free: bool = False
+    contiguous: bool | None = None
+    requeues: bool | None = None
+    throttle: int | None = None
     begin: float | None = None
 
 
@@ -246,12 +265,21 @@ class Controller:
     def submit(self, job: SlurmJob, request: Request, now: float) -> None:
         """A job is submitted; an `InputError` says why it is refused."""
         self.advance(now)
+        self._check_reservation(job)
         self.rules.submitted(job)
         self.jobs[job.id] = job
         self._state.priorities.submitted(job, now)
         self._waiting.submitted(job.id, request, job.submitted)  # in whole seconds, as jobs have it
         self._waiting.add(job)
         self._state.ask()
+
+    def _check_reservation(self, job: SlurmJob) -> None:
+        """Whether a job may have the reservation that it names; an `InputError` says why not."""
+        if not job.reservation or self.rules.licenses.has_reservation(job.reservation):
+            return
+        reason = self.reservations.refusal(job, self.rules.account_of(job))
+        if reason:
+            raise InputError(reason)
 
     def no_more(self) -> None:
         """All jobs are submitted."""
@@ -506,12 +534,16 @@ class Controller:
         state = self._state
         if job.stage is JobStage.RUNNING and new.limit is not None:
             self._change_limit(job, new.limit)
+        if new.requeues is not None:
+            job.requeues = new.requeues
+        if new.throttle is not None and job.array is not None:
+            for task in (each for each in self.jobs.values() if each.array == job.array):
+                task.array_limit = new.throttle
+            state.others += 1
         if job.stage is JobStage.PENDING:
             self._look_again(job)
-            job.limit = job.limit if new.limit is None else new.limit
-            job.required = job.required if new.required is None else new.required
-            job.begin = job.begin if new.begin is None else new.begin
             self._change_place(job, new)
+            self._change_terms(job, new)
             if new.priority is not None and not job.is_held:
                 job.fixed, job.nice = new.priority, 0
             if new.nice is not None and job.fixed is None:
@@ -520,20 +552,129 @@ class Controller:
                 state.priorities.changed(job, state.now)
         state.ask()
 
+    def _change_terms(self, job: SlurmJob, new: JobUpdate) -> None:
+        """A job that waits has other limits, nodes or conditions."""
+        job.limit = job.limit if new.limit is None else new.limit
+        job.time_min = job.time_min if new.time_min is None else new.time_min
+        job.required = job.required if new.required is None else new.required
+        job.allowed = job.allowed if new.excluded is None else job.fitting & ~new.excluded
+        job.begin = job.begin if new.begin is None else new.begin
+        job.is_contiguous = job.is_contiguous if new.contiguous is None else new.contiguous
+        if new.nodes is not None:
+            job.min_nodes, job.max_nodes = new.nodes
+        if new.dependency is not None or new.is_free:
+            job.eligible = math.inf
+            self._waiting.depends(job, new.dependency)
+
     def _change_place(self, job: SlurmJob, new: JobUpdate) -> None:
-        """A job has another quality of service, or other partitions."""
-        if new.qos is None and new.partitions is None:
+        """A job has another quality of service, account or reservation, or other partitions."""
+        if all(each is None for each in (new.qos, new.partitions, new.account, new.reservation)):
             return
-        before = job.qos, job.partitions
+        before = job.qos, job.partitions, job.account, job.reservation
         rules = self._state.rules
         rules.forgotten(job)
         job.qos, job.partitions = new.qos or job.qos, new.partitions or job.partitions
+        job.account = job.account if new.account is None else new.account
+        job.reservation = job.reservation if new.reservation is None else new.reservation
         try:
+            if new.reservation:
+                self._check_reservation(job)
             rules.submitted(job)
         except InputError:
-            job.qos, job.partitions = before
+            job.qos, job.partitions, job.account, job.reservation = before
             rules.submitted(job)
             raise
+
+    def top(self, jobs: Sequence[SlurmJob], now: float) -> list[str]:
+        """Move jobs to the top of those of their user, partition, account and quality of service.
+
+        As in Slurm, the priorities of these jobs are dealt out anew: the others keep their order.
+
+        Args:
+            jobs: the jobs, the one that comes first before the others.
+            now: the time, in seconds.
+
+        Returns:
+            Why jobs are not moved, as half sentences.
+        """
+        self.advance(now)
+        notes, rows = [], dict[tuple[str, ...], list[SlurmJob]]()
+        for job in dict.fromkeys(jobs):
+            why = (
+                "does not wait any more"
+                if job.stage is not JobStage.PENDING
+                else "is held"
+                if job.is_held
+                else "has several partitions"
+                if len(job.partitions) > 1
+                else ""
+            )
+            if why:
+                notes.append(f"job {job.own_id} {why}, and is not moved")
+            else:
+                rows.setdefault(_row_of(job), []).append(job)
+        for key, first in rows.items():
+            self._deal_priorities(key, first)
+        self._state.ask()
+        return notes
+
+    def _deal_priorities(self, key: tuple[str, ...], first: list[SlurmJob]) -> None:
+        """Some jobs of a row come before its others."""
+        mine = [
+            job
+            for job in self.jobs.values()
+            if job.stage is JobStage.PENDING and not job.is_held and len(job.partitions) == 1 and _row_of(job) == key
+        ]
+        name = key[1]
+        mine.sort(key=lambda job: (-job.priority[name], job.number, job.task))
+        priorities = [job.priority[name] for job in mine]
+        order = [*first, *(job for job in mine if job not in first)]
+        for job, priority in zip(order, priorities, strict=True):
+            if job.priority[name] == priority:
+                continue
+            self._look_again(job)
+            if job.fixed is None:
+                job.nice += job.priority[name] - priority
+            else:
+                job.fixed = priority
+            self._state.priorities.changed(job, self._state.now)
+
+    def change_partition(self, name: str, fields: Mapping[str, Any], now: float) -> None:
+        """A partition gets new values.
+
+        Args:
+            name: its name.
+            fields: the values, by the names that they have in `PartitionLine`.
+            now: the time, in seconds.
+        """
+        self.advance(now)
+        partition = next(each for each in self.cluster.partitions if each.name == name)
+        if fields.get("default"):
+            for other in self.cluster.partitions:
+                self.cluster.change_partition(other, {"default": False})
+        self.cluster.change_partition(partition, fields)
+        for job in self.jobs.values():
+            if job.stage is JobStage.PENDING and partition in job.partitions:
+                self._look_again(job)
+        self._state.others += 1
+        self._state.ask()
+
+    def free_nodes(self, within: int, start: float, end: float) -> int:
+        """The nodes that a reservation can have: without jobs whose limits are later than its begin, and not reserved.
+
+        Args:
+            within: the nodes to look at.
+            start, end: the times of the reservation, in seconds.
+        """
+        busy = 0
+        for job in self._state.running.values():
+            if job.placement is not None and job.end > start:
+                busy |= job.placement.nodes
+        for name in self.reservations.names():
+            other = self.reservations.get(name)
+            if other is not None and other.begin < end and start < other.end:
+                busy |= other.nodes
+        return self.available & within & ~busy
 
     def _look_again(self, job: SlurmJob) -> None:
         """The loops look at a job anew before they have it in the queue."""
@@ -615,3 +756,8 @@ class Controller:
         if reservation is not None:
             self._drop(reservation)
             self._state.ask()
+
+
+def _row_of(job: SlurmJob) -> tuple[str, ...]:
+    """The jobs among which a command moves a job."""
+    return job.user, job.partitions[0].name, job.account, job.qos

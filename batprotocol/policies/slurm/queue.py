@@ -2,21 +2,32 @@
 
 A job that could start if there were nodes is in the queue, with an entry for each of its partitions, in the order of
 the loops. The others are ineligible: they are held, before their begin, or wait for other jobs.
+
+Requests have the vocabulary of `batprotocol.workloads.requests`. The few options of sbatch that it does not have stand
+in the key `slurm` of the extra data, an object with the keys of `OPTIONS`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from heapq import heappop
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
+import msgspec
+
+from batprotocol.errors import InputError, hint, shown
+from batprotocol.model import Job, JobSubmittedEvent
 from batprotocol.policies.jobs import DependentJobs, QueuedJob, QueueEntry, SortedEntries
-from batprotocol.policies.slurm.cluster import ClusterPartition
+from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, bits_of, members
+from batprotocol.sites.slurm.texts import span
+from batprotocol.workloads.requests import Request, expanded_names
+from batprotocol.workloads.requests.notation import Dependency, matches
 
 __all__ = [
+    "OPTIONS",
     "IneligibleJobs",
     "JobStage",
     "NodeShare",
@@ -24,6 +35,7 @@ __all__ = [
     "SlurmEntry",
     "SlurmJob",
     "SlurmQueue",
+    "job_of",
 ]
 
 
@@ -84,7 +96,7 @@ class SlurmJob(QueuedJob):
             for that, since `leaves_since`, if it `misses_leaves`.
         gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task;
             gpu_type: their type, "" for any.
-        allowed: the nodes that its constraint and its lists allow.
+        fitting: the nodes that its constraint allows; allowed: those of them that its lists allow.
         required: the nodes that it must have.
         is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
         reservation: the name of its reservation; "" if none.
@@ -114,6 +126,7 @@ class SlurmJob(QueuedJob):
             "eligible",
             "end",
             "extra",
+            "fitting",
             "gpus",
             "gpu_type",
             "gpus_per_task",
@@ -161,7 +174,7 @@ class SlurmJob(QueuedJob):
             self.restarts
         ) = 0
         self.gres: tuple[tuple[str, str, int], ...] = ()
-        self.allowed = -1
+        self.allowed = self.fitting = -1
         self.required = 0
         self.is_exclusive = self.is_contiguous = self.is_held = False
         self.reservation = ""
@@ -355,6 +368,10 @@ class IneligibleJobs(DependentJobs[SlurmJob]):
         """A job waits no longer."""
         self.jobs.pop(job.id, None)
 
+    def depends(self, job: SlurmJob, dependency: Dependency | None) -> None:
+        """A job has another dependency, or none."""
+        self.look([job.id, *self._dependencies.changed(job.id, dependency)])
+
     def look(self, job_ids: Iterable[str]) -> None:
         """Look at these jobs the next time."""
         for job_id in job_ids:
@@ -380,3 +397,199 @@ class IneligibleJobs(DependentJobs[SlurmJob]):
                 else:
                     job.eligible = math.floor(now + _EARLY) if verdict.since > job.submitted else since
                     yield job, None
+
+
+# Submissions
+
+
+OPTIONS: Final[Mapping[str, str]] = {
+    "time": "the time limit in seconds, for jobs without a walltime (--time)",
+    "time_min": "the least time limit in seconds (--time-min)",
+    "nodes": "the least number of nodes, and the most, of which it gets as many as there are (--nodes)",
+    "use_min_nodes": "whether it gets as few nodes as possible of that range (--use-min-nodes)",
+    "tasks": "the tasks on all nodes together, on as many nodes as they need (--ntasks)",
+    "tasks_per_node": "the tasks on each node (--ntasks-per-node)",
+    "cpus_per_task": "the CPUs of each task (--cpus-per-task)",
+    "memory_per_cpu": "MiB for each CPU (--mem-per-cpu)",
+    "gpus": "the GPUs of all nodes together (--gpus): `2`, or `v100:2` with their type",
+    "gpus_per_task": "the GPUs of each task (--gpus-per-task), or `v100:1` with their type",
+    "nodelist": "the nodes that the job must have (--nodelist)",
+    "exclude": "the nodes that it must not have (--exclude)",
+    "shares": "whether it asks for the CPUs of its tasks only, one each, and not for whole nodes",
+    "switches": "the most switches of the tree that its nodes are at, and the time for which it waits for that, as "
+    "`1` or `1@5`: minutes, or HH:MM:SS (--switches)",
+    "hold": "whether it is held (--hold)",
+    "number": "the number of the job; by default, jobs are numbered as they come",
+}
+"""The keys of `slurm` in the extra data of jobs, with their meanings."""
+
+_MEBIBYTE: Final = 2**20
+
+
+def job_of(cluster: ConfiguredCluster, event: JobSubmittedEvent, request: Request, number: int) -> SlurmJob:
+    """A job as Slurm sees it.
+
+    Args:
+        cluster: the cluster.
+        event: its submission, with its number of hosts, its walltime and its extra data.
+        request: what it asks for otherwise.
+        number: its number.
+
+    Raises:
+        InputError: it can never run, with the reason.
+    """
+    job, job_id, submitted = event.job, event.job_id, event.submission_time
+    options = _options(job.extra_data)
+    partitions = _partitions_of(cluster, request)
+    limit = options.get("time", job.walltime)
+    if limit is None or limit == math.inf:
+        minutes = min(partitions[0].default_time, partitions[0].max_time)
+    else:
+        minutes = math.ceil(limit / 60)
+    submitted = float(math.floor(submitted + 1e-6))  # Slurm counts whole seconds
+    made = SlurmJob(job_id, int(options.get("number", number)), submitted, partitions, minutes)
+    made.time_min = math.ceil(options.get("time_min", 0) / 60)
+    made.user = "" if request.user is None else str(request.user)
+    made.account, made.qos = request.account or "", request.qos or ""
+    made.group = "" if request.group is None else str(request.group)
+    made.licenses = request.licenses
+    made.leaves, made.leaves_wait = _switches(str(options.get("switches", "")), cluster)
+    made.nice, made.reservation = request.nice, request.reservation or ""
+    made.requeues = cluster.requeues if request.requeue is None else request.requeue
+    made.takes_least = bool(options.get("use_min_nodes", False))
+    made.is_contiguous, made.is_held = request.contiguous, bool(options.get("hold", False))
+    if request.begin is not None:
+        made.begin = max(submitted, request.begin.of(submitted))
+    if request.array is not None:
+        workload, bang, _ = job_id.rpartition("!")
+        made.array, made.task = f"{workload}{bang}{request.array.array}", request.array.task
+        made.array_limit = request.array.limit or 0
+    _sizes(made, job, request, options)
+    _allow(made, cluster, request, options)
+    return made
+
+
+def _options(extra_data: str | None) -> dict[str, Any]:
+    try:
+        data = msgspec.json.decode(extra_data) if extra_data and '"slurm"' in extra_data else {}
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return {}
+    options = data.get("slurm", {}) if isinstance(data, dict) else {}
+    if not isinstance(options, dict):
+        raise InputError(f"expected an object with options of sbatch, got {shown(options)}", "slurm")
+    for key in options:
+        if key not in OPTIONS:
+            raise InputError(f"expected {', '.join(OPTIONS)}, got {shown(key)}{hint(key, OPTIONS)}", "slurm")
+    return options
+
+
+def _switches(text: str, cluster: ConfiguredCluster) -> tuple[int, float]:
+    """The most switches, and the seconds for which a job waits for so few; 0 if it does not ask."""
+    if not text:
+        return 0, 0.0
+    count, _, wait = text.partition("@")
+    if not (count.isascii() and count.isdigit() and 0 < len(count) <= 9):
+        raise InputError(f"expected switches such as 1 or 1@5, got {shown(text)}", "slurm.switches")
+    most = cluster.loops.max_switch_wait
+    return int(count), min(span(wait), most) if wait else most
+
+
+def _partitions_of(cluster: ConfiguredCluster, request: Request) -> tuple[Any, ...]:
+    known = {each.name: each for each in cluster.partitions}
+    names = request.partition or tuple(filter(None, (cluster.default_partition,)))
+    if not names:
+        raise InputError("it names no partition, and slurm.conf has none with Default=YES: give it a partition")
+    for name in names:
+        if name not in known:
+            raise InputError(f"there is no partition {shown(name)}{hint(name, known)}")
+    return tuple(known[name] for name in names)
+
+
+def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any]) -> None:
+    """The nodes, CPUs, memory and resources."""
+    size = job.resource_request
+    if size < 1:
+        raise InputError(f"it asks for {size} hosts, and needs one at least")
+    made.min_nodes, made.max_nodes = options.get("nodes", (1, math.inf) if "gpus" in options else (size, size))
+    cores, is_each = request.cores or 0, request.per == "task"
+    made.tasks = request.tasks or made.min_nodes
+    if cores:
+        made.cpus_per_task = cores if is_each or not request.tasks else max(cores * size // made.tasks, 1)
+    made.tasks_per_node = options.get("tasks_per_node", math.ceil(made.tasks / size) if request.tasks else 0)
+    if "tasks" in options:
+        made.tasks, made.tasks_per_node = options["tasks"], options.get("tasks_per_node", 0)
+        if "nodes" not in options:
+            made.min_nodes, made.max_nodes = 1, math.inf
+    elif "tasks_per_node" in options:
+        made.tasks = made.tasks_per_node * made.min_nodes
+    made.cpus_per_task = options.get("cpus_per_task", made.cpus_per_task)
+    made.is_exclusive = request.exclusive or (request.is_whole and not _asks_for_cpus(options))
+    times = math.ceil(made.tasks / size) if is_each else 1
+    made.memory = math.ceil((request.memory or 0) * times / _MEBIBYTE)
+    made.memory_per_cpu = options.get("memory_per_cpu", 0)
+    made.gres = tuple((each.name, each.type or "", each.amount * times) for each in request.gres)
+    made.gpus_per_task, each_type = _gpus("gpus_per_task", options, 0)
+    made.gpus, made.gpu_type = _gpus("gpus", options, made.gpus_per_task * made.tasks)
+    made.gpu_type = made.gpu_type or each_type
+
+
+def _gpus(key: str, options: Mapping[str, Any], default: int) -> tuple[int, str]:
+    """A number of GPUs, and their type; "" for any."""
+    found = options.get(key, default)
+    if not isinstance(found, str):
+        return found, ""
+    type, colon, count = found.rpartition(":")
+    if not (count.isascii() and count.isdigit() and len(count) <= 9) or "," in type or bool(colon) != bool(type):
+        raise InputError(f"expected a number of GPUs such as 2 or v100:2, got {shown(found)}", f"slurm.{key}")
+    return int(count), type
+
+
+def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
+    return any(
+        key in options for key in ("shares", "tasks", "tasks_per_node", "cpus_per_task", "memory_per_cpu", "gpus")
+    )
+
+
+def _allow(made: SlurmJob, cluster: ConfiguredCluster, request: Request, options: Mapping[str, Any]) -> None:
+    """The nodes that the job may have, and those that it must have."""
+    excluded = [*request.exclude, *(expanded_names(options["exclude"]) if options.get("exclude") else ())]
+    wanted = [*request.nodelist, *(expanded_names(options["nodelist"]) if options.get("nodelist") else ())]
+    named = bool(excluded or wanted)
+    numbers = {node.name: number for number, node in enumerate(cluster.nodes)} if named else {}
+    allowed = (1 << len(cluster.nodes)) - 1
+    if request.constraint is not None:
+        fitting = bits_of(
+            number for number, node in enumerate(cluster.nodes) if matches(request.constraint.each, node.features)
+        )
+        if fitting.bit_count() < made.min_nodes:
+            raise InputError(
+                f"{fitting.bit_count()} nodes have {request.constraint.text!r}, and it asks for {made.min_nodes}"
+            )
+        allowed &= fitting
+    made.fitting = allowed
+    for name in excluded:
+        allowed &= ~(1 << numbers[name]) if name in numbers else -1
+    for name in wanted:
+        if name not in numbers:
+            raise InputError(f"there is no node {shown(name)}")
+        made.required |= 1 << numbers[name]
+    made.allowed = allowed
+    partitions = ", ".join(each.name for each in made.partitions)
+    if all(made.required & ~(each.nodes & allowed) for each in made.partitions):
+        nodes = ", ".join(sorted(wanted))
+        raise InputError(f"it asks for {nodes}, and partition {partitions} does not have all of them for it")
+    most = max((each.nodes & allowed).bit_count() for each in made.partitions)
+    if most < made.min_nodes:
+        raise InputError(f"it asks for {made.min_nodes} nodes of partition {partitions}, which has {most} that fit")
+    cpus = max(_most_cpus(cluster, each.nodes & allowed, made.max_nodes) for each in made.partitions)
+    if cpus < made.cpus:
+        raise InputError(f"it asks for {made.cpus} CPUs, and the nodes that it can have at once have {cpus}")
+
+
+def _most_cpus(cluster: ConfiguredCluster, nodes: int, count: float) -> int:
+    """The most CPUs that so many of the nodes have together."""
+    sizes = {node.cpus for node in cluster.nodes}
+    if len(sizes) == 1:
+        return int(min(nodes.bit_count(), count)) * sizes.pop()
+    found = sorted((cluster.nodes[node].cpus for node in members(nodes)), reverse=True)
+    return sum(found[: int(min(len(found), count))])

@@ -86,6 +86,17 @@ class Usable(NamedTuple):
     is_less: bool
 
 
+def _permits(names: tuple[UserId, ...], name: str) -> bool:
+    """Whether a list of users or accounts has a name, or, with a `-` before its names, has it not.
+
+    >>> _permits(("ada", "bob"), "bob"), _permits(("-ada",), "ada"), _permits((), "eve")
+    (True, False, True)
+    """
+    texts = [str(each) for each in names]
+    denied = {each[1:] for each in texts if each.startswith("-")}
+    return name not in denied if denied else not texts or name in texts
+
+
 class NodeReservations:
     """The reservations that are known.
 
@@ -111,6 +122,21 @@ class NodeReservations:
     def get(self, name: str) -> NodeReservation | None:
         """The reservation of this name."""
         return self._known.get(name)
+
+    def refusal(self, job: SlurmJob, account: str) -> str:
+        """Slurm's reason for which it refuses a job that names a reservation; "" if there is none.
+
+        Args:
+            job: the job.
+            account: its account.
+        """
+        own = self._known.get(job.reservation)
+        if own is None:
+            near = hint(job.reservation, self._known)
+            return f"Requested reservation is invalid: there is no {shown(job.reservation)}{near}"
+        if _permits(own.users, job.user) and _permits(own.accounts, account):
+            return ""
+        return f"Access denied to requested reservation {shown(own.name)}"
 
     def names(self) -> list[str]:
         """The names of those that are known."""
@@ -270,6 +296,10 @@ class Licenses:
     def are_reserved(self, second: int) -> bool:
         """Whether a reservation ends later, or has ended so shortly before that no loop need have run since."""
         return any(second - _SHORTLY < each.end < math.inf for each in self._reserved.values())
+
+    def has_reservation(self, name: str) -> bool:
+        """Whether there is a reservation of licences of this name."""
+        return name in self._reserved
 
     def unreserve(self, name: str) -> None:
         """A reservation is deleted, if there is one of this name."""

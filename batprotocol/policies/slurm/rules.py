@@ -664,6 +664,10 @@ class SlurmRules:
             )
         job.partitions = allowed
 
+    def account_of(self, job: SlurmJob) -> str:
+        """The account of a job: its own, or that of its user."""
+        return self._keeper.members.standing(job, job.partitions[0].name).account
+
     def forgotten(self, job: SlurmJob) -> None:
         """A job is over, or was cancelled before it ran."""
         self._keeper.forgotten(job)

@@ -26,10 +26,10 @@ from batprotocol.policies.driver import Replies, UnknownKeys
 from batprotocol.policies.jobs import Allocating, RunHistory, natural_key
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import ConfiguredCluster, bits_of, cluster_of, members
-from batprotocol.policies.slurm.commands import job_of, obey, read_command
+from batprotocol.policies.slurm.commands import obey, read_command
 from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.priorities import order_of
-from batprotocol.policies.slurm.queue import SlurmJob
+from batprotocol.policies.slurm.queue import SlurmJob, job_of
 from batprotocol.policies.slurm.reservations import Licenses, NodeReservation
 from batprotocol.policies.slurm.rules import SlurmRules, account_limits_of, preemption_of
 from batprotocol.policies.slurm.state import JobPriorities
@@ -294,7 +294,8 @@ class SlurmScheduler(Allocating, Scheduler):
             self.controller.reserve(made, self.now)
         elif command is not None:
             try:
-                obey(self.controller, command, self.now)
+                for note in obey(self.controller, command, self.now):
+                    logger.warning("the external event %s, %s: %s", shown(event.id), shown(" ".join(command)), note)
             except InputError as error:
                 logger.warning("the external event %s has no effect: %s", shown(event.id), error)
 

@@ -130,7 +130,9 @@ def diff(
 
     A recording of a real Slurm, as tools/real_slurm.py makes it, can be RUN, too. Without a second RUN, the policy
     slurm simulates the recorded jobs, and the command compares this replay with the recording. Of an archive with
-    several recordings, name one by its seed: "backfill.json.xz?seed=3".
+    several recordings, name one by its seed: "backfill.json.xz?seed=3". The loops of the replay run at the recorded
+    moments, which a user of a slurm.conf does not have: a simulation is less equal then. The page "Slurm, as measured"
+    has the figures of both.
 
     The exit status is that of diff: 0 if the runs are alike, 1 if they differ, 2 if one cannot be read.
 

@@ -145,14 +145,16 @@ class DelayJob(SimulationActor):
         if self._is_begun:
             self.is_over = True
             self._runtime = difference((now, 0.0), (self._start, 0.0))
-            machine.end_job(hosts, now)
+            for first, last in hosts.intervals:
+                machine.end_job(range(first, last + 1), now)
             simulator.reports.states()
             queue.post_and_end(self, simulator.server.mailbox, self)
             return
         self._is_begun = True
         self._start = now
         self.host = hosts.intervals[0][0]
-        machine.begin_job(hosts, now)
+        for first, last in hosts.intervals:
+            machine.begin_job(range(first, last + 1), now)
         simulator.reports.states()
         queue.sleep(self, min(self._delay.seconds, self.walltime))
 

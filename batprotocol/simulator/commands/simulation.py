@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -38,6 +38,7 @@ from batprotocol.simulator import (
     watched,
     write_real_execution,
 )
+from batprotocol.simulator.batsim.delays import DelayJob, HostPlanner
 
 if TYPE_CHECKING:
     from batprotocol.simulator import (
@@ -271,16 +272,38 @@ class _SimulationMeter(Observer):
         if self.recorder is not None:
             self.recorder.hello(init, message)
 
+    @property
+    def without_messages(self) -> Callable[[HostPlanner], HostPlanner] | None:
+        """Times a planner; None: messages are recorded."""
+        return None if self.recorder is not None else lambda planner: _TimedPlanner(planner, self)
+
+    def decided(self, seconds: float) -> None:
+        """The decision component has decided once, and took so long."""
+        self.scheduler_seconds += seconds
+        self._bar.at(min(self._ended / self._jobs, 1.0))
+
     def sent(self, message: Message) -> None:
         if self.recorder is not None:
             self.recorder.sent(message)
         self._began = time.perf_counter()
 
     def answered(self, reply: Message) -> None:
-        self.scheduler_seconds += time.perf_counter() - self._began
+        self.decided(time.perf_counter() - self._began)
         if self.recorder is not None:
             self.recorder.answered(reply)
-        self._bar.at(min(self._ended / self._jobs, 1.0))
+
+
+class _TimedPlanner(HostPlanner):
+    """A planner whose time is added up."""
+
+    def __init__(self, planner: HostPlanner, meter: _SimulationMeter) -> None:
+        self._planner, self._meter = planner, meter
+
+    def turn(self, now: float, jobs: list[DelayJob]) -> list[DelayJob]:
+        began = time.perf_counter()
+        found = self._planner.turn(now, jobs)
+        self._meter.decided(time.perf_counter() - began)
+        return found
 
 
 # Results

@@ -37,7 +37,6 @@ __all__ = [
     "node_of",
     "over_subscribe",
     "partition_select",
-    "partition_state",
     "preempt_mode",
     "select_parameters",
 ]
@@ -701,18 +700,6 @@ def over_subscribe(text: str) -> dict[str, Any]:
     return {"over_subscribe": "force" if kept & 0x8000 else "yes", "over_subscribe_jobs": jobs}
 
 
-def partition_state(text: str) -> str:
-    """The state of a partition.
-
-    >>> partition_state("drained")
-    'DRAIN'
-    """
-    for state in ("DOWN", "UP", "DRAIN", "INACTIVE"):  # only the beginning is compared
-        if text.upper().startswith(state):
-            return state
-    raise InputError(f"expected UP, DOWN, DRAIN or INACTIVE, got {shown(text)}")
-
-
 # Lines with the fields of DEFAULT lines
 
 
@@ -781,6 +768,15 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 }
 
 
+VALUES: Final[Mapping[str, frozenset[Any]]] = {
+    "topology": frozenset(("3d_torus", "hypercube", "block")),
+    "preemption.mode": frozenset(("suspend",)),
+    "partition.preempt_mode": frozenset(("suspend", "gang")),
+    "partition.over_subscribe": frozenset(("yes",)),
+}
+"""Fields that are followed, and their values that are not."""
+
+
 def missed_by(name: str, fields: Mapping[str, Any]) -> Iterator[str]:
     """The names of that which is not followed of a parameter: its own, or with the field where it sets several.
 
@@ -789,8 +785,9 @@ def missed_by(name: str, fields: Mapping[str, Any]) -> Iterator[str]:
         fields: the fields that it sets, with their parts.
 
     >>> list(missed_by("PreemptMode", {"preemption.mode": "suspend", "preemption.gang": True}))
-    ['PreemptMode/gang']
+    ['PreemptMode=SUSPEND', 'PreemptMode/gang']
     """
+    yield from (f"{name}={value.upper()}" for field, value in fields.items() if value in VALUES.get(field, ()))
     found = [field for field, value in fields.items() if field in MISSED and value != _DEFAULTS.get(field)]
     if len(found) == len(fields):
         yield from [name] if found else ()

@@ -19,7 +19,6 @@ from batprotocol.sites.slurm.configuration_values import (
     missed_by,
     over_subscribe,
     partition_select,
-    partition_state,
     preempt_mode,
     select_parameters,
 )
@@ -35,6 +34,7 @@ from batprotocol.sites.slurm.texts import (
     listed,
     minutes,
     one_of,
+    partition_state,
     unsigned,
     weights,
     words,
@@ -545,6 +545,8 @@ def oddity(name: str, text: str) -> str:
         jobs = over_subscribe(text)
         if mark and (jobs["over_subscribe"] != kind.lower() or str(jobs["over_subscribe_jobs"]) != count):
             return f"has the value {shown(text)}, which Slurm reads as {jobs['over_subscribe'].upper()}"
+    if name == "PreemptMode" and preempt_mode(text).get("within"):
+        return "has WITHIN, which is not followed"
     if name == "OverTimeLimit" and text.upper() not in ("INFINITE", "UNLIMITED"):
         number = leading_number(text)
         if str(number) != text or not 0 <= number < _MOST_OF_16:
@@ -686,10 +688,6 @@ def _name(text: str) -> str | None:
     return None if text in ("", "(null)", "N/A", "NONE") else text
 
 
-def _default_time(text: str) -> float | None:
-    return minutes(text)
-
-
 def _over_time(text: str) -> float | None:
     if text.upper() in ("INFINITE", "UNLIMITED"):
         return math.inf
@@ -735,7 +733,7 @@ _PARTITION: Final = (
     ParameterRow("AllowQos", field="allow_qos", read=_allowed),
     ParameterRow("Alternate", field="alternate", read=_name),
     ParameterRow("Default", field="default", read=flag),
-    ParameterRow("DefaultTime", field="default_time", read=_default_time),
+    ParameterRow("DefaultTime", field="default_time", read=minutes),
     ParameterRow("DefCpuPerGPU", field="cpus_per_gpu", read=memory),
     ParameterRow("DefMemPerCPU", field="memory_per_cpu", read=memory),
     ParameterRow("DefMemPerGPU", field="memory_per_gpu", read=memory),

@@ -48,6 +48,7 @@ __all__ = [
     "one_of",
     "one_word",
     "pairs_of",
+    "partition_state",
     "real",
     "span",
     "task_numbers",
@@ -198,6 +199,18 @@ def elapsed(text: str) -> float:
     if found[5]:
         return float(found[5])
     return int(found[1] or 0) * 86400.0 + int(found[2] or 0) * 3600 + int(found[3]) * 60 + float(found[4])
+
+
+def partition_state(text: str) -> str:
+    """The state of a partition.
+
+    >>> partition_state("drained")
+    'DRAIN'
+    """
+    for state in ("DOWN", "UP", "DRAIN", "INACTIVE"):  # only the beginning is compared
+        if text.upper().startswith(state):
+            return state
+    raise InputError(f"expected UP, DOWN, DRAIN or INACTIVE, got {shown(text)}")
 
 
 def flag(text: str) -> bool:

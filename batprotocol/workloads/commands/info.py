@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from importlib.util import find_spec
 
 import msgspec
 
@@ -64,11 +63,13 @@ def show_info(name: str, *, hosts: int | None, as_json: bool) -> None:
 
 def _info_of_log(name: str, hosts: int | None) -> WorkloadInfo | None:
     """The description of the log of a resource manager; None for others, and without the package that reads logs."""
-    if find_spec("batprotocol.sites") is None:
+    try:
+        from batprotocol.sites.logs.formats import is_logged, read_log
+        from batprotocol.sites.logs.imports import Import
+    except ModuleNotFoundError as error:
+        if not str(error.name).startswith("batprotocol.sites"):
+            raise
         return None
-    from batprotocol.sites.logs.formats import is_logged, read_log
-    from batprotocol.sites.logs.imports import Import
-
     if not is_logged(name):
         return None
     with read_log(name) as log:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from graphlib import CycleError, TopologicalSorter
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
+import msgspec
+
 from batprotocol.errors import InputError, shown
 from batprotocol.model import FinalJobState
 from batprotocol.workloads.requests.notation import Condition, Dependency, full_id, in_workload_of
@@ -247,12 +249,47 @@ class Dependencies:
         job = self._jobs[job_id] = _DependentJob(job_id, request, time)
         if request.array is not None:
             self._arrays.setdefault(in_workload_of(job_id, request.array.array), {})[request.array.task] = job_id
-        if request.dependency is not None:
-            for condition in request.dependency.conditions:
-                if condition.kind != "singleton":
-                    self._named.setdefault(full_id(condition.job, job_id), {})[job_id] = None
+        self._note_named(job)
         if request.name is not None:
             self._join_row(job)
+        return self._opened(job)
+
+    def _note_named(self, job: _DependentJob) -> None:
+        dependency = job.request.dependency
+        for condition in () if dependency is None else dependency.conditions:
+            if condition.kind != "singleton":
+                self._named.setdefault(full_id(condition.job, job.id), {})[job.id] = None
+
+    def changed(self, job_id: str, dependency: Dependency | None) -> list[str]:
+        """A job that waits gets another dependency, or none.
+
+        Args:
+            job_id: the job.
+            dependency: its dependency from now on.
+
+        Returns:
+            The jobs whose verdicts may have changed.
+
+        >>> from batprotocol.workloads.requests import read_request
+        >>> from batprotocol.workloads.requests.notation import parse_dependency
+        >>> waiting = Dependencies()
+        >>> _ = [waiting.submitted(f"w0!{number}", read_request(None), 0.0) for number in (1, 2)]
+        >>> _ = waiting.changed("w0!2", parse_dependency("afterok:1"))
+        >>> waiting.verdict("w0!2").since
+        inf
+        """
+        job = self._jobs[job_id]
+        job.request, job.circle = msgspec.structs.replace(job.request, dependency=dependency), []
+        self._note_named(job)
+        if job.row is not None:
+            is_single = dependency is not None and any(each.kind == "singleton" for each in dependency.conditions)
+            waiting = [place for place in job.row.waiting if place != job.place]
+            job.row.waiting = sorted([*waiting, job.place]) if is_single else waiting
+        return self._opened(job)
+
+    def _opened(self, job: _DependentJob) -> list[str]:
+        """The jobs whose verdicts may have changed, as the dependency of a job is new."""
+        job_id = job.id
         circle: list[str] = []
         if any(name in self._named for name in _names(job)):  # only then can the job close a circle
             circle = self._close(circle_through(job_id, self._after, self._before))

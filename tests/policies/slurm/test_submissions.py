@@ -14,10 +14,10 @@ from test_main_loop import Starter, queue_of
 from batprotocol.errors import InputError
 from batprotocol.model import Job, JobSubmittedEvent
 from batprotocol.policies.slurm.cluster import cluster_of
-from batprotocol.policies.slurm.commands import job_of, read_command
+from batprotocol.policies.slurm.commands import read_command
 from batprotocol.policies.slurm.loops import StartOutcome, run_main
 from batprotocol.policies.slurm.priorities import ClusterSizes
-from batprotocol.policies.slurm.queue import SlurmJob
+from batprotocol.policies.slurm.queue import SlurmJob, job_of
 from batprotocol.sites.slurm.configuration import SchedulerParameters, configuration_of
 from batprotocol.workloads.requests import read_request
 

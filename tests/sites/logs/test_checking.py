@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from support import DATA
 
 from batprotocol.model import DelayProfile, parse_hosts
+from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies import PolicyNameError, named
 from batprotocol.simulator import StaticJob, Workload, described_platform, read_external_events, simulate
 from batprotocol.sites.logs import Attempt, AttemptState, LeftOut, LoggedJob
@@ -252,10 +253,38 @@ def test_windows_become_events_that_can_be(given: list[Shown]) -> None:
             )
         }
         assert spans[number] == expected
+    lent = [each for each in windows if each.reservation is not None and set(each.hosts) & set("abc") and each.end > 0]
+    kept = reservations_of(lent)
+    assert [(event.name, event.users, str(event.hosts), event.begin, event.end) for event in windows_in(events)] == kept
     assert any("x" in each.hosts for each in windows) == any("not on the platform" in each.reason for each in left_out)
     assert sum(isinstance(event, Window) for _, event in events) <= sum(
         each.reservation is not None for each in windows
     )
+
+
+def windows_in(events: list[tuple[float, HostEvent | Window]]) -> list[Window]:
+    """The windows among some events, by their begin."""
+    return sorted((event for _, event in events if isinstance(event, Window)), key=lambda event: event.begin)
+
+
+def reservations_of(lent: list[HostWindow]) -> list[tuple[object, ...]]:
+    """The reservations that windows become, from the definition: the first one has a host, and none meets the next one.
+
+    A reservation lasts until the jobs in it would have ended at their limits, or until hosts of it are lent again.
+    """
+    ordered, kept = sorted(lent, key=lambda each: each.begin), []
+    for place, each in enumerate(ordered):
+        begin = max(each.begin, 0.0)
+        free = {"abc".index(name) for name in each.hosts if name in "abc"}
+        free -= {host for _, end, hosts, _ in kept if end > begin for host in hosts}
+        if not free or not each.users:
+            continue
+        assert each.end is not None
+        later = [(other.begin, {"abc".index(name) for name in other.hosts if name in "abc"}) for other in ordered]
+        again = [time for time, hosts in later[place + 1 :] if free & hosts]
+        end = max(each.end, min([each.limit or 0.0, *again]))
+        kept.append((begin, end, free, each))
+    return [(each.reservation, each.users, str(frozen_hosts(hosts)), begin, end) for begin, end, hosts, each in kept]
 
 
 def test_the_command_checks_a_log_of_a_real_slurm(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -11,12 +12,14 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
+import packets
 import pytest
 from commands import run_here
 from support import SHARED
 
 from batprotocol.cli.main import batproto
 from batprotocol.model import parse_hosts
+from batprotocol.recordings.traffic import Traffic
 from batprotocol.simulator import described_platform, read_platform, read_workload
 from batprotocol.sites.logs.formats import FORMATS, read_log
 from batprotocol.workloads.requests import expanded_names
@@ -259,3 +262,66 @@ def test_fields_that_cannot_be(log: Path, options: list[str], reason: str) -> No
     told = run_here("import", log, *options)
     assert told.status != 0
     assert reason in " ".join(told.err.split())
+
+
+# Captured traffic
+
+TRAFFIC = {path.name.partition(".")[0]: path for path in packets.CAPTURES[::5]}
+
+
+@pytest.mark.parametrize("part", [1.0, 0.6, 0.0])
+@pytest.mark.parametrize("name", TRAFFIC)
+def test_a_capture_is_reported_as_it_was_read(name: str, part: float, tmp_path: Path) -> None:
+    """Also one that ends too early, and one without packets: the status is 1 if a part of a conversation is missing."""
+    data = gzip.decompress(TRAFFIC[name].read_bytes())
+    path, kept = tmp_path / "traffic.pcapng", tmp_path / "run.tar"
+    head = int.from_bytes(data[4:8], "little")  # the length of the first block, without which it is no capture
+    path.write_bytes(data[: max(int(len(data) * part), head)])
+    traffic = Traffic(path)
+    messages = list(traffic)
+    is_good = bool(messages) and part == 1.0
+    told = run_here("import", path, "--json")
+    assert told.status == int(not is_good)
+    found = json.loads(told.out)
+    assert [each["messages"] for each in found["conversations"]] == [
+        {"batsim": each.batsim.whole, "edc": each.edc.whole} for each in traffic.conversations
+    ]
+    assert sum(sum(each["messages"].values()) for each in found["conversations"]) == len(messages)
+    assert [each["is_whole"] for each in found["conversations"]] == [each.is_whole for each in traffic.conversations]
+    assert (found["packets"], found["other_connections"]) == (traffic.packets, traffic.others)
+    assert [each["count"] for each in found["left_out"]] == [each.count for each in traffic.left_out]
+    shown = run_here("import", path)
+    assert shown.status == told.status
+    lines = shown.out.splitlines()
+    assert lines[0] == f"{path}: {traffic.packets:,} packet{'s' * (traffic.packets != 1)}"
+    for each in traffic.conversations:
+        (line,) = (line for line in lines if line.startswith(f"conversation {each.number} "))
+        assert f"{len(messages):,} messages, Batsim {each.batsim.end} (" in line
+        assert f"), EDC {each.edc.end} (" in line
+    assert any(re.fullmatch("conversations +none", line) for line in lines) is not bool(traffic.conversations)
+    for remark in [*traffic.remarks, *(more for each in traffic.conversations for more in each.remarks)]:
+        assert any(line.endswith(f" {remark}") for line in lines)
+    written = run_here("import", path, "-o", kept)
+    assert kept.exists() is bool(traffic.conversations)
+    assert f"wrote {kept}" in written.out or not traffic.conversations
+
+
+def test_the_first_of_many_windows_and_lines_are_shown(tmp_path: Path) -> None:
+    """A report has at most eight lines of each, and says how many more there are."""
+    for count in (7, 8, 9, 20):
+        rows = []
+        for number in range(count):
+            at = f"2026-03-{number + 1:02}"
+            times = f"{at}T08:00:00|{at}T08:00:05|{at}T08:20:05"
+            rows.append(f"{number}|ada|p|batch|{times}|NODE_FAIL|1|{number + 1}|n{number}|01:00:00")
+        path = tmp_path / "log.txt"
+        path.write_text("\n".join([SACCT.partition("\n")[0], *rows]) + "\n")
+        lines = run_here("import", path, "--check", "--unit", "shares").out.splitlines()
+        begin = next(number for number, line in enumerate(lines) if line.startswith("windows"))
+        shown = [line for line in lines[begin:] if " from " in line and "a host failed" in line]
+        assert len(shown) == min(count, 8)
+        more = [line.strip() for line in lines if line.strip().startswith("and ")]
+        assert more == [f"and {count - 8} {word}{'s' * (count > 9)} more{end}" for word, end in ENDINGS if count > 8]
+
+
+ENDINGS = [("line", ""), ("window", "; --json prints all")]

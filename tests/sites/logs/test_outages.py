@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import json
 from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
+from commands import run_here
 from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol._util.tables import LeftOut
 from batprotocol.errors import InputError
 from batprotocol.sites.logs.outages import Outage, outage_events, read_outages
-from batprotocol.workloads.host_events import HostStates
+from batprotocol.workloads.host_events import HostStates, read_host_event
 
 WITHOUT_ENGINE = True
 
@@ -166,3 +168,32 @@ def test_a_host_is_down_when_any_outage_of_its_node_lasts(trace: list[Outage], h
             if each.node in nodes and each.begin <= moment and (each.end is None or moment < each.end)
         }
         assert set(states.down) == expected
+
+
+def events_of(text: str) -> list[tuple[float, str]]:
+    return [(each["timestamp"], each["data"]) for each in map(json.loads, text.splitlines())]
+
+
+def test_the_events_of_a_trace(tmp_path: Path) -> None:
+    trace = tmp_path / "event_trace.tab"
+    trace.write_text(
+        "0 0 7 1 n7 0 1000 2000 0\n1 0 8 1 n8 0 1500 1600 0\n2 0 9 1 n9 0 1500 1600 0\n3 0 9 1 n9 5 1 2 0\n"
+    )
+    result = run_here("workload", "outages", trace, "--hosts", "2")
+    states = HostStates(2)
+    for time, data in events_of(result.out):
+        event = read_host_event(data)
+        assert event is not None
+        states.take(time, event)
+    assert [time for time, _ in events_of(result.out)] == [0.0, 500.0, 600.0, 1000.0]
+    assert "1 outage left out: its node has no host" in result.err
+    assert "1 outage left out: its type is neither 0 (unavailable) nor 1 (available) (line 4)" in result.err
+    later = run_here("workload", "outages", trace, "--hosts", "2", "--from", "1550", "-f", "fta", "--system", "1")
+    assert events_of(later.out)[0][0] == 0.0
+
+
+def test_a_trace_that_is_not_there() -> None:
+    result = run_here("workload", "outages", "no.tab", "--hosts", "4")
+    assert (result.status, result.out) == (1, "")
+    assert "no.tab" in result.err
+    assert "Traceback" not in result.err

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
+from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import run_here
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logged import logs
+from support import DATA
 
 from batprotocol.simulator import described_platform, read_workload
 from batprotocol.sites.logs import Attempt, AttemptState, LeftOut, LoggedJob
@@ -186,3 +190,11 @@ def test_nothing_is_written_for_an_empty_log() -> None:
     file = io.BytesIO()
     assert write_logged_workload(file, []) == 0
     assert json.loads(file.getvalue()) == {"nb_res": 1, "jobs": [], "profiles": {}}
+
+
+def test_the_command_describes_a_log(tmp_path: Path) -> None:
+    sacct = tmp_path / "sacct.txt"
+    sacct.write_bytes(lzma.decompress((DATA / "logs" / "sacct.txt.xz").read_bytes()))
+    found = json.loads(run_here("workload", "info", sacct, "--json").out)
+    assert (found["jobs"], found["left_out"], found["hosts"], found["users"]) == (26, 0, 9, 4)
+    assert "jobs for parts of hosts" in run_here("workload", "info", sacct).out

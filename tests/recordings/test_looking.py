@@ -164,6 +164,7 @@ def replayed(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_replay_over_a_socket() -> None:
     """A program that listens where it is told, as any decision component does."""
     serve = [*PROGRAM, "run", f"{SAVER}:PowerSaver", "--endpoint", "{endpoint}"]
@@ -172,6 +173,7 @@ def test_replay_over_a_socket() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_who_waits_at_an_endpoint_is_told_that_it_is_over(tmp_path: Path) -> None:
     """However early the replay ends: here, with the hello."""
     endpoint = f"ipc://{tmp_path}/edc.sock"
@@ -184,6 +186,7 @@ def test_who_waits_at_an_endpoint_is_told_that_it_is_over(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_program_that_dies_is_told(tmp_path: Path) -> None:
     done = replayed(POWER, "--", sys.executable, "-c", "import sys; sys.exit(3)", "{endpoint}")
     assert (done.returncode, done.stdout) == (1, "")
@@ -205,6 +208,7 @@ def test_a_program_that_dies_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_nobody_is_waited_for_longer_than_asked() -> None:
     done = replayed("--edc", "tcp://127.0.0.1:9", "--timeout", "0.3", POWER)
     assert (done.returncode, done.stdout) == (1, "")
@@ -212,6 +216,7 @@ def test_nobody_is_waited_for_longer_than_asked() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_ends_a_wait() -> None:
     silent = "import time; print('here', flush=True); time.sleep(60)"
     command = [*PROGRAM, "replay", str(POWER), "--", sys.executable, "-c", silent, "{endpoint}"]
@@ -223,6 +228,7 @@ def test_ctrl_c_ends_a_wait() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_closed_pipe_is_no_fault() -> None:
     read, write = os.pipe()
     os.close(read)
