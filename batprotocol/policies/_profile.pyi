@@ -1,5 +1,19 @@
-from batprotocol.policies.availability import PythonProfile
+from batprotocol.policies.availability import (
+    PythonProfile,
+    python_change_amounts,
+    python_change_steps,
+    python_first_time,
+    python_leasts,
+)
 from batprotocol.policies.backfilling import PythonReservedJobs
+from batprotocol.policies.site.watts import python_change_jobs, python_pieces
 
 class Profile(PythonProfile): ...
 class ReservedJobs(PythonReservedJobs): ...
+
+change_amounts = python_change_amounts
+change_jobs = python_change_jobs
+change_steps = python_change_steps
+first_time = python_first_time
+leasts = python_leasts
+pieces = python_pieces

@@ -18,7 +18,7 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import islice
 from operator import add, le, sub
-from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from batprotocol.workloads.requests.notation import GPU
 from batprotocol.workloads.requests.offers import Needs, Offer
@@ -427,25 +427,14 @@ class Steps(Generic[Value]):
         copy.times, copy.values = self.times.copy(), self.values.copy()
         return copy
 
-    def change(self, begin: float, end: float, by: Value, plus: Callable[[Value, Value], Value]) -> None:
-        """Change the value between two times, the second of which is later than the first time and than the other.
+    def change(self, begin: float, end: float, by: Value, plus: Callable[[Value, Value], Value] | None = None) -> None:
+        """Change the value between two times, the second of which is later than the other and than the first step.
 
-        Args:
-            begin: the first of them, in seconds.
-            end: the second one.
-            by: the change.
-            plus: the new value, of the old one and the change. Steps that become equal are one from then on.
+        The new value is `plus` of the old one and the change; None: the sum. Steps that become equal are one then.
         """
-        times, values = self.times, self.values
-        first = self._cut(begin)
-        last = self._cut(end) if end < math.inf else len(times)
-        for place in range(first, last):
-            values[place] = plus(values[place], by)
-        for place in range(min(last, len(times) - 1), max(first, 1) - 1, -1):
-            if values[place] == values[place - 1]:
-                del times[place], values[place]
+        change_steps(self, begin, end, by) if plus is None else python_change_steps(self, begin, end, by, plus)
 
-    def _cut(self, time: float) -> int:
+    def cut(self, time: float) -> int:
         """The place of a time, which is added if it is not there."""
         times = self.times
         if time <= times[0]:
@@ -483,6 +472,13 @@ class Steps(Generic[Value]):
         place = bisect_right(self.times, now) - 1
         if place > 0:
             del self.times[1 : place + 1], self.values[:place]
+
+    def begin_at(self, now: float) -> Steps[Value]:
+        """Forget what was before a time; the steps."""
+        if self.times[0] < now:
+            self.forget(now)
+            self.times[0] = now
+        return self
 
 
 Change = tuple[tuple[int, ...], float, float, bool]
@@ -569,32 +565,25 @@ class HostTimeline:
         """The past of a time does not matter any more. On each host, it is forgotten when something changes there."""
         self._now = now
 
-    def _forget(self, host: int) -> Steps[Amount]:
-        """The future of a host, without what was before the time of `advance`."""
-        steps, now = self._steps[host], self._now
-        if steps.times[0] < now:
-            steps.forget(now)
-            steps.times[0] = now
-        return steps
-
     def _change(self, hosts: Iterable[int], begin: float, end: float, by: Amount, is_more: bool) -> None:
         if end <= begin:
             return
         hosts = tuple(hosts)
         self.changes += 1
         self._log.append((hosts, begin, end, is_more))
-        for host in hosts:
-            steps = self._forget(host)
-            if end > steps.times[0]:
-                self._changed[host] = self.changes
-                self._until[host].clear()
-                self.notes.pop(host, None)
-                steps.change(begin, end, by, added)
+        changes, changed, until, notes = self.changes, self._changed, self._until, self.notes
+        for host in change_amounts(self._steps, hosts, begin, end, by, self._now):
+            changed[host] = changes
+            until[host].clear()
+            notes.pop(host, None)
 
     def least(self, host: int, begin: float, end: float) -> Amount:
         """The amount that is free on a host throughout an interval."""
-        amounts = self._steps[host].between(begin, end)
-        return amounts[0] if len(amounts) == 1 else tuple(map(min, zip(*amounts, strict=True)))
+        return leasts(self._steps, (host,), begin, end)[host]
+
+    def leasts(self, hosts: Iterable[int], begin: float, end: float) -> dict[int, Amount]:
+        """The amount that is free on each of some hosts throughout an interval."""
+        return leasts(self._steps, hosts, begin, end)
 
     def since(self, changes: int) -> list[Change] | None:
         """The changes since `changes` was their number; None if they are not known any more."""
@@ -665,27 +654,7 @@ class HostTimeline:
         Returns:
             The time and the hosts with room; infinity and no hosts if there is no such time.
         """
-        windows: list[tuple[float, float, int]] = []
-        for host in hosts:
-            self._add_windows(windows, host, amount, seconds, after, before)
-        windows.sort()
-        open_ones: list[tuple[float, int]] = []  # the last time to start, and the host
-        place = 0
-        others = sorted((each for each in also if after < each <= before), reverse=True)
-        while place < len(windows) or others:
-            time = windows[place][0] if place < len(windows) else math.inf
-            while others and others[-1] <= time:
-                time = others.pop()
-            while place < len(windows) and windows[place][0] == time:
-                heappush(open_ones, windows[place][1:])
-                place += 1
-            while open_ones and open_ones[0][0] < time:
-                heappop(open_ones)
-            if len(open_ones) >= count and (may is None or may(time)):
-                found = sorted(host for _, host in open_ones)
-                if choose is None or choose(found, time) is not None:
-                    return time, found
-        return math.inf, []
+        return first_time(self._steps, hosts, count, amount, seconds, after, choose, before, also, may)
 
     def following(self, host: int, now: float) -> Iterator[tuple[float, Amount]]:
         """The times from which on another amount is free on a host, with the amount; the first one holds now."""
@@ -700,20 +669,18 @@ class HostTimeline:
     def moments(self) -> Iterator[tuple[int, float, Amount]]:
         """Each host, each time from which on another amount is free on it, and the amount; host by host, in order."""
         for host in self._steps:
-            steps = self._forget(host)
+            steps = self._steps[host].begin_at(self._now)
             for time, free in zip(steps.times, steps.values, strict=True):
                 yield host, time, free
 
     def opens(self, host: int, amount: Amount, seconds: float, after: float, before: float) -> bool:
         """Whether an amount is free on a host for long enough from a time on that is earlier than `before`."""
-        windows: list[tuple[float, float, int]] = []
-        self._add_windows(windows, host, amount, seconds, after, before)
+        windows = _windows(self._steps[host], host, amount, seconds, after, before)
         return bool(windows) and windows[0][0] < before
 
     def is_open(self, host: int, amount: Amount, seconds: float, time: float) -> bool:
         """Whether an amount is free on a host for long enough from a time on."""
-        windows: list[tuple[float, float, int]] = []
-        self._add_windows(windows, host, amount, seconds, time, time)
+        windows = _windows(self._steps[host], host, amount, seconds, time, time)
         return bool(windows) and windows[0][0] <= time
 
     def fits_before(self, host: int, amount: Amount, time: float) -> bool:
@@ -721,31 +688,113 @@ class HostTimeline:
         steps = self._steps[host]
         return fits(amount, steps.values[max(bisect_left(steps.times, time) - 1, 0)])
 
-    def _add_windows(
-        self,
-        windows: list[tuple[float, float, int]],
-        host: int,
-        amount: Amount,
-        seconds: float,
-        after: float,
-        before: float,
-    ) -> None:
-        """Add the intervals in which a job can start on a host: its first and last time to start."""
-        steps = self._steps[host]
-        times, free = steps.times, steps.values
-        begin = -1.0
-        for place in range(max(bisect_right(times, after) - 1, 0), len(times)):
-            time = times[place]
-            if begin < 0 and time > before:
-                return
-            if all(map(le, amount, free[place])):  # as `fits` does: here, most of the time is spent
-                if begin < 0:
-                    begin = max(time, after)
-                elif time - seconds > before:  # however long it lasts
-                    break
-            elif begin >= 0:
-                if time - begin >= seconds:
-                    windows.append((begin, time - seconds, host))
-                begin = -1.0
-        if begin >= 0:
-            windows.append((begin, math.inf, host))
+
+# The steps of hosts: here in Python, and where the library is compiled, the same in C.
+
+
+def python_change_steps(
+    steps: Steps[Any], begin: float, end: float, by: Any, plus: Callable[[Any, Any], Any] | None = None
+) -> None:
+    """Change a value over time: see `Steps.change`."""
+    times, values, plus = steps.times, steps.values, plus or (added if isinstance(by, tuple) else add)
+    first = steps.cut(begin)
+    last = steps.cut(end) if end < math.inf else len(times)
+    for place in range(first, last):
+        values[place] = plus(values[place], by)
+    for place in range(min(last, len(times) - 1), max(first, 1) - 1, -1):
+        if values[place] == values[place - 1]:
+            del times[place], values[place]
+
+
+def python_change_amounts(
+    steps: Mapping[int, Steps[Amount]], hosts: Iterable[int], begin: float, end: float, by: Amount, now: float
+) -> list[int]:
+    """Add an amount on hosts between two times; the hosts for which the second one is not over."""
+    changed = []
+    for host in hosts:
+        own = steps[host].begin_at(now)
+        if end > own.times[0]:
+            changed.append(host)
+            python_change_steps(own, begin, end, by)
+    return changed
+
+
+def python_leasts(
+    steps: Mapping[int, Steps[Amount]], hosts: Iterable[int], begin: float, end: float
+) -> dict[int, Amount]:
+    """The amounts that are free on hosts throughout an interval, by host."""
+    between = ((host, steps[host].between(begin, end)) for host in hosts)
+    return {host: each[0] if len(each) == 1 else tuple(map(min, zip(*each, strict=True))) for host, each in between}
+
+
+def python_first_time(
+    steps: Mapping[int, Steps[Amount]],
+    hosts: Iterable[int],
+    count: int,
+    amount: Amount,
+    seconds: float,
+    after: float,
+    choose: Callable[[Sequence[int], float], Sequence[int] | None] | None,
+    before: float,
+    also: Iterable[float],
+    may: Callable[[float], bool] | None,
+) -> Found:
+    """The first time from which on enough hosts have enough free for long enough: see `HostTimeline.earliest`."""
+    windows: list[tuple[float, float, int]] = []
+    for host in hosts:
+        windows += _windows(steps[host], host, amount, seconds, after, before)
+    windows.sort()
+    open_ones: list[tuple[float, int]] = []  # the last time to start, and the host
+    place = 0
+    others = sorted((each for each in also if after < each <= before), reverse=True)
+    while place < len(windows) or others:
+        time = windows[place][0] if place < len(windows) else math.inf
+        while others and others[-1] <= time:
+            time = others.pop()
+        while place < len(windows) and windows[place][0] == time:
+            heappush(open_ones, windows[place][1:])
+            place += 1
+        while open_ones and open_ones[0][0] < time:
+            heappop(open_ones)
+        if len(open_ones) >= count and (may is None or may(time)):
+            found = sorted(host for _, host in open_ones)
+            if choose is None or choose(found, time) is not None:
+                return time, found
+    return math.inf, []
+
+
+def _windows(
+    steps: Steps[Amount],
+    host: int,
+    amount: Amount,
+    seconds: float,
+    after: float,
+    before: float,
+) -> list[tuple[float, float, int]]:
+    """The intervals in which a job can start on a host: its first and last time to start."""
+    times, free = steps.times, steps.values
+    windows: list[tuple[float, float, int]] = []
+    begin = -1.0
+    for place in range(max(bisect_right(times, after) - 1, 0), len(times)):
+        time = times[place]
+        if begin < 0 and time > before:
+            return windows
+        if all(map(le, amount, free[place])):  # as `fits` does: here, most of the time is spent
+            if begin < 0:
+                begin = max(time, after)
+            elif time - seconds > before:  # however long it lasts
+                break
+        elif begin >= 0:
+            if time - begin >= seconds:
+                windows.append((begin, time - seconds, host))
+            begin = -1.0
+    if begin >= 0:
+        windows.append((begin, math.inf, host))
+    return windows
+
+
+change_steps, change_amounts = python_change_steps, python_change_amounts
+leasts, first_time = python_leasts, python_first_time
+if not TYPE_CHECKING:
+    with suppress(ImportError):
+        from batprotocol.policies._profile import change_amounts, change_steps, first_time, leasts

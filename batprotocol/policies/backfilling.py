@@ -451,7 +451,9 @@ class Conservative(Backfilling):
         """The jobs whose reservations are due, the first reservation first."""
         due = [number for number in self._overdue if number in self._reserved]
         self._overdue = []
-        return due + self._reserved.due(state.now + state.resolution / 2)
+        known = set(due)  # those that have moved since then are due anew
+        new = self._reserved.due(state.now + state.resolution / 2)
+        return due + [number for number in new if number not in known]
 
     def _next_at_once(self, state: State, most: float) -> WaitingJob | None:
         """Move the reservation of the first job that can start at once and delays no other reservation.

@@ -138,7 +138,9 @@ class PlainConservative(Backfilling):
         due = [number for number in self._overdue if number in self._starts]
         self._overdue = []
         while self._next_start() <= state.now + state.resolution / 2:
-            due.append(heappop(self._next)[1])
+            number = heappop(self._next)[1]
+            if number not in due:
+                due.append(number)
         return due
 
     def _next_at_once(self, state: State, most: float) -> WaitingJob | None:

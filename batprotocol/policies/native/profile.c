@@ -1,6 +1,7 @@
 /* The profile of availability.py, and the reservations of backfilling.py in it, in C, the same to the last bit.
 
-   What they are, is said there. The blocks and the steps on them are in blocks.h, the reservations in reserved.h. */
+   What they are, is said there. The blocks and the steps on them are in blocks.h, the reservations in reserved.h, and
+   the futures of single hosts in steps.h and openings.h. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -9,7 +10,9 @@
 
 #include "../../native.h"
 #include "blocks.h"
+#include "openings.h"
 #include "reserved.h"
+#include "steps.h"
 
 /* Methods */
 
@@ -259,13 +262,15 @@ static int
 populate(PyObject *module)
 {
     number_name = PyUnicode_InternFromString("number");
+    times_name = PyUnicode_InternFromString("times");
+    values_name = PyUnicode_InternFromString("values");
     reserved_type.tp_new = new_reserved;
     profile_of_reserved = &profile_type;
-    if (!number_name || PyModule_AddType(module, &profile_type) < 0) {
+    if (!number_name || !times_name || !values_name || PyModule_AddType(module, &profile_type) < 0) {
         return -1;
     }
     return PyModule_AddType(module, &reserved_type);
 }
 
-NATIVE_MODULE("batprotocol.policies", _profile, "native profiles", populate, NULL,
+NATIVE_MODULE("batprotocol.policies", _profile, "native profiles", populate, step_functions,
               "Profiles of free hosts. Private: use batprotocol.policies.")

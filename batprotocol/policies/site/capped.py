@@ -219,6 +219,8 @@ class CappedPlanner(AmountPlanner):
             site.promises.own,
             power.budget,
         )
+        # The last choice among hosts for an entry at a time, and how often the budget had changed then:
+        self._last_choice: tuple[int, float, int, Sequence[int], list[int]] = (-1, 0.0, -1, [], [])
         self._held: dict[int, Held] = {}  # hosts, time and pace of each reservation
         self._run: dict[str, tuple[list[int], float, int]] = {}  # hosts, latest end and pace of each running job
         self._kept: list[tuple[int, float]] = []  # for entries that wait without a reservation
@@ -364,6 +366,8 @@ class CappedPlanner(AmountPlanner):
         self, entry: SiteEntry, hosts: Sequence[int], free: Mapping[int, Amount], time: float
     ) -> list[int] | None:
         budget, pace = self._budget, entry.pace
+        if self._last_choice[:3] == (entry.number, time, budget.changed) and self._last_choice[3] is hosts:
+            return self._last_choice[4]
         if self._need(entry, pace) > budget.allowance.at(time):
             return None
         end = time + self._lasts(entry, time) + self._switch_times.of(entry)
@@ -373,6 +377,8 @@ class CappedPlanner(AmountPlanner):
 
         for chosen in self._choices(entry, hosts, free, cost, None):
             if budget.fits([self._own(host) for host in chosen], time, end, pace):
+                if self._chooser.is_by_number(entry.job.request):  # what is free there does not matter
+                    self._last_choice = entry.number, time, budget.changed, hosts, chosen
                 return chosen
         return None
 

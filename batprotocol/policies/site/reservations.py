@@ -605,7 +605,7 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
         if start >= NEVER:
             return False
         end = start + entry.expected
-        could = {host: self._timeline.least(host, start, end) for host in hosts}
+        could = self._timeline.leasts(hosts, start, end)
         chosen = self._chosen_at(entry, hosts, could, start)
         if chosen is None:
             return False

@@ -10,9 +10,9 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import accumulate
-from operator import add
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
 from batprotocol.policies.availability import Steps
@@ -237,6 +237,7 @@ class Budget:
     Attributes:
         increments: those of the usual pace.
         is_uniform: whether all hosts draw as much more, in each pace.
+        changed: how often what is taken over time has changed.
     """
 
     def __init__(
@@ -246,8 +247,10 @@ class Budget:
         self.increments = self._paces[0]
         self._sums = [[0, *accumulate(sorted(pace.values()))] for pace in self._paces]
         self.is_uniform = all(len(set(pace.values())) <= 1 for pace in self._paces)
+        # Where all numbers are those of a machine:
+        self._is_small = len(self._paces) <= 3 and max(map(max, map(dict.values, self._paces)), default=0) < 1 << 44
         self._busy: Counter[int] = Counter()  # the jobs of each host now; of each pace, they are a digit of the number
-        self._drawn = 0
+        self._drawn = self.changed = 0
         self._standing: dict[int, int] = {}  # what hosts draw while they have no job
         self._now = -math.inf
         self._total = _steps()
@@ -360,6 +363,7 @@ class Budget:
 
     def _add(self, hosts: tuple[int, ...], begin: float, end: float, by: int) -> None:
         begin, end = self._rounded(begin), self._rounded(end)
+        self.changed += 1
         if end <= begin:
             return
         shared, draws = list[int](), 0
@@ -369,15 +373,10 @@ class Budget:
             else:
                 shared.append(host)
         if draws:
-            self._total.change(begin, end, draws if by > 0 else -draws, add)
+            self._total.change(begin, end, draws if by > 0 else -draws)
         for (first, last), more in self._pieces(shared, begin, end, by).items():
-            self._total.change(first, last, more, add)
-        for host in shared:
-            jobs = self._jobs[host]
-            jobs.change(begin, end, by, add)
-            jobs.forget(self._now)
-            if len(jobs.times) == 1 and not jobs.values[0]:
-                del self._jobs[host]
+            self._total.change(first, last, more)
+        change_jobs(self._jobs, shared, begin, end, by, self._now)
 
     def _has_alone(self, host: int, begin: float, end: float, by: int) -> bool:
         """Note one more job on a host, or one less, if it has no other one; whether that is so."""
@@ -400,25 +399,13 @@ class Budget:
 
     def keep(self, amount: int, begin: float) -> None:
         """An amount is kept from a time on; a negative one is kept no longer."""
-        self._total.change(self._rounded(begin), math.inf, amount, add)
+        self.changed += 1
+        self._total.change(self._rounded(begin), math.inf, amount)
 
     def _pieces(self, hosts: Iterable[int], begin: float, end: float, by: int) -> dict[tuple[float, float], int]:
         """The increase of what hosts draw with one more job, or one less, by intervals in which that is the same."""
-        found: dict[tuple[float, float], int] = {}
-        for host in hosts if begin < end else ():
-            known = self._jobs.get(host)
-            steps = [(begin, end, 0)] if known is None else known.within(begin, end)
-            since, until, before = begin, begin, 0
-            for first, last, jobs in steps:
-                more = self._draws(host, jobs + by) - self._draws(host, jobs)
-                if more != before:
-                    if before:
-                        found[since, until] = found.get((since, until), 0) + before
-                    since, before = first, more
-                until = last
-            if before:
-                found[since, until] = found.get((since, until), 0) + before
-        return found
+        how = pieces if self._is_small else python_pieces
+        return how(self._jobs, hosts, begin, end, by, self.increments, self._draws)
 
     def cost(self, host: int, begin: float, end: float, pace: int = 0) -> int:
         """How much more a host draws at most if it gets one more job from one time to another one."""
@@ -441,7 +428,7 @@ class Budget:
             )
         more = _steps()
         for (since, until), each in pieces.items():
-            more.change(since, until, each, add)
+            more.change(since, until, each)
         return all(
             not each or taken + each <= least(first, last)
             for since, until, each in more.within(begin, end)
@@ -469,7 +456,7 @@ class Budget:
             total = total.copy()
         for amount, begin, end in changes:
             if begin < end:
-                total.change(begin, end, amount, add)
+                total.change(begin, end, amount)
         after, before = self._rounded(after), self._rounded(before)
         found: list[tuple[float, float]] = []
         for first, last, taken in total.within(after, before + seconds):
@@ -495,7 +482,7 @@ class Budget:
             total = total.copy()
         for amount, begin, end in changes:
             if begin < end:
-                total.change(begin, end, amount, add)
+                total.change(begin, end, amount)
         return all(taken + need <= greatest(first, last) for first, last, taken in total.within(now, now + seconds))
 
     def is_open(self, closed: Sequence[tuple[float, float]], after: float, before: float) -> bool:
@@ -545,6 +532,61 @@ class Budget:
     def last_change(self) -> float:
         """The last time at which what is taken changes."""
         return self._total.times[-1]
+
+
+def python_pieces(
+    jobs: Mapping[int, Steps[int]],
+    hosts: Iterable[int],
+    begin: float,
+    end: float,
+    by: int,
+    increments: Mapping[int, int],
+    draws: Callable[[int, int], int],
+) -> dict[tuple[float, float], int]:
+    """The increase of what hosts draw with more jobs, or fewer, by intervals in which that is the same.
+
+    Args:
+        jobs: the jobs of each host that has some, over time.
+        hosts: the hosts.
+        begin: when the jobs begin.
+        end: when they end.
+        by: the digits of these jobs: negative ones for fewer.
+        increments: how much more each host draws with jobs of the usual pace.
+        draws: how much more a host draws with some jobs.
+    """
+    found: dict[tuple[float, float], int] = {}
+    for host in hosts if begin < end else ():
+        known = jobs.get(host)
+        steps = [(begin, end, 0)] if known is None else known.within(begin, end)
+        since, until, before = begin, begin, 0
+        for first, last, number in steps:
+            more = draws(host, number + by) - draws(host, number)
+            if more != before:
+                if before:
+                    found[since, until] = found.get((since, until), 0) + before
+                since, before = first, more
+            until = last
+        if before:
+            found[since, until] = found.get((since, until), 0) + before
+    return found
+
+
+def python_change_jobs(
+    jobs: defaultdict[int, Steps[int]], hosts: Iterable[int], begin: float, end: float, by: int, now: float
+) -> None:
+    """Note more jobs on hosts, or fewer, from one time to another one; what was before a time is forgotten."""
+    for host in hosts:
+        own = jobs[host]
+        own.change(begin, end, by)
+        own.forget(now)
+        if len(own.times) == 1 and not own.values[0]:
+            del jobs[host]
+
+
+change_jobs, pieces = python_change_jobs, python_pieces
+if not TYPE_CHECKING:
+    with suppress(ImportError):
+        from batprotocol.policies._profile import change_jobs, pieces
 
 
 # Slower power states: which one each host has at a pace, how long jobs take then, and the switches before and after.
