@@ -16,7 +16,10 @@ from typing import Any
 
 from support import DATA
 
-PACKAGES = ("gym", "policies", "recordings", "schemas", "studies")
+PACKAGES = (
+    *("fast", "gym", "legacy", "policies", "recordings", "results", "schemas", "sites.logs", "studies", "testing"),
+    "workloads",
+)
 MODULES = (
     "batprotocol.policies.backfilling",
     "batprotocol.policies.orders",

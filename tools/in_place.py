@@ -19,6 +19,7 @@ MODULES: Final = {
     "batprotocol/gym/_play": "there are no native worlds: environments step in Python",
     "batprotocol/policies/_profile": "there are no native profiles: policies make reservations in Python",
     "batprotocol/simulator/actions/_actions": "there are no native actions: simulations go through time in Python",
+    "batprotocol/sites/logs/managers/_sacct": "there are no native rows of sacct: logs of Slurm are read in Python",
     "batprotocol/simulator/_copier": "there is no native copier: simulations are copied in Python",
 }
 """The extension modules, each with the sentence to print if it is missing."""

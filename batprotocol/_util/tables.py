@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Final
 
@@ -237,17 +237,23 @@ class LeftOut:
         """
         self._note((reason, True), line)
 
+    def rows_at(self, reason: str, lines: Sequence[int]) -> None:
+        """Rows are left out for one reason: those of these lines."""
+        if lines:
+            self._note((reason, True), lines[0], len(lines), lines[1:_EXAMPLES])
+
     def value(self, reason: str, line: int) -> None:
         """A value of a row is left out, and the row is taken without it."""
         self._note((reason, False), line)
 
-    def _note(self, key: tuple[str, bool], line: int) -> None:
+    def _note(self, key: tuple[str, bool], line: int, count: int = 1, others: Sequence[int] = ()) -> None:
         if key not in self._counts and len(self._counts) >= _MOST_REASONS:
             key = (_OTHERS, key[1])
-        self._counts[key] = self._counts.get(key, 0) + 1
+        self._counts[key] = self._counts.get(key, 0) + count
         lines = self._lines.setdefault(key, [])
         if len(lines) < _EXAMPLES:
             lines.append(line)
+            lines.extend(others[: _EXAMPLES - len(lines)])
 
     @property
     def rows(self) -> int:

@@ -82,6 +82,22 @@ class Clock:
         except KeyError:
             return self._new(text)
 
+    def hour(self, text: str) -> float:
+        """The begin of the hour of a moment, written as `2026-11-23T22:33:19`, in seconds since 1970 (UTC).
+
+        >>> Clock(timezone.utc).hour("2026-11-23T22:33:19")
+        1795471200.0
+
+        Raises:
+            ValueError: the text is no such moment, or clocks are changed in that hour.
+        """
+        self.at(text)
+        self.doubtful = False
+        try:
+            return self._hours[text[:_HOUR]]
+        except KeyError:
+            raise ValueError(text) from None
+
     def _new(self, text: str) -> float | None:
         if text in self._nothing:
             return None

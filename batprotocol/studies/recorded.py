@@ -246,6 +246,15 @@ SBATCH: Final[Mapping[str, ParameterStanding]] = _standings()
 """The options of sbatch, and the fate of each in a replay. Others are refused."""
 
 
+_FOLLOWED_VALUES: Final = {"hint": "nomultithread", "threads-per-core": "1"}
+"""Options that are not followed otherwise, and their values that are."""
+
+
+def _is_followed(name: str, value: str) -> bool:
+    """Whether an option has all of its effect in a replay."""
+    return SBATCH[name] is not ParameterStanding.MISSED or _FOLLOWED_VALUES.get(name) == value
+
+
 def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The options of a call of sbatch, with their values.
 
@@ -280,7 +289,7 @@ def unfollowed_of(run: Mapping[str, Any]) -> tuple[str, ...]:
     for each in run["submissions"]:
         if each["id"] >= 0:
             options = dict(_options(each["args"]))
-            found.update(name for name in options if SBATCH[name] is ParameterStanding.MISSED)
+            found.update(name for name, value in options.items() if not _is_followed(name, value))
             if options.get("exclusive"):
                 found[f"exclusive={options['exclusive']}"] += 1
     return tuple(f"--{name} ({number} job{'s' * (number > 1)})" for name, number in sorted(found.items()))
@@ -329,6 +338,8 @@ def _asked(args: list[str]) -> dict[str, Any]:
                 slurm["memory_per_cpu"] = mebibytes
         elif name == "licenses":
             data[name] = value
+        elif _FOLLOWED_VALUES.get(name) == value:
+            slurm["threads_per_core"] = 1
         elif name in ("gres", "gpus-per-node"):
             own = value if name == "gres" else f"gpu:{value}"
             data["gres"] = f"{data['gres']},{own}" if "gres" in data else own

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
 import sys
 import tarfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +25,9 @@ from batprotocol.conversation import check
 from batprotocol.edc import run
 from batprotocol.edc.recording import Recorder, sources
 from batprotocol.edc.recording import archives as journal
+from batprotocol.edc.recording.mcap import TOPICS
+from batprotocol.edc.recording.names import UNFINISHED
+from batprotocol.edc.recording.recorder import facts, fingerprint
 from batprotocol.errors import PeerGone
 from batprotocol.wire import frames
 
@@ -235,3 +240,94 @@ def test_a_recording_can_be_read_up_to_the_last_message_after_sigkill(tmp_path: 
     assert messages[::2] == told
     assert messages[1::2] == heard
     assert [violation for violation in check(messages) if violation.is_fatal] == []
+
+
+@pytest.mark.parametrize("count", [0, 1, 40])
+def test_the_index_of_a_file_is_right_for_the_reader_of_others(
+    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each topic and each time is found by it, as if all messages were looked at."""
+    from mcap.reader import make_reader
+
+    monkeypatch.setattr("batprotocol.edc.recording.mcap.CHUNK", 2000)
+    sent = []
+    path = tmp_path / "run.mcap"
+    with Recorder(path, {"scheduler": "é"}) as recorder:
+        for number in range(count):
+            now = 1e30 if number == count - 1 else float(number // 3)
+            direction = list(Direction)[number * number % 3 % 2]
+            data = b"x" * (number * 37 % 400 + 1)
+            moment = 2**64 - 1 if now == 1e30 else int(now * 1e9)
+            topic = TOPICS[direction]
+            sent.append((topic, moment, 10**18 + number, data))
+            recorder.write(direction, data, 10**18 + number, now=now)
+            if number == 20:
+                recorder.keep("out/jobs.csv", b"a,b\n")
+    with open(path, "rb") as file:
+        reader = make_reader(file, validate_crcs=True)
+        summary = reader.get_summary()
+        assert summary is not None
+        assert summary.statistics is not None
+        assert summary.statistics.message_count == count
+        counts = Counter(topic for topic, *_ in sent)
+        names = {number: channel.topic for number, channel in summary.channels.items()}
+        found = {names[number]: many for number, many in summary.statistics.channel_message_counts.items() if many}
+        assert found == dict(counts)
+        assert summary.statistics.attachment_count == len(summary.attachment_indexes) == (count > 20)
+        assert [each.data for each in reader.iter_attachments()] == [b"a,b\n"] * (count > 20)
+        assert any("é" in each.metadata.values() for each in reader.iter_metadata())
+        assert len(summary.chunk_indexes) == summary.statistics.chunk_count
+        chunks = [chunk for chunk in summary.chunk_indexes if chunk.message_index_offsets]  # others have no messages
+        assert (len(chunks) > 2) is (count == 40)
+        assert bool(chunks) is bool(sent)
+        for chunk in chunks:
+            assert sum(1 for moment in sent if chunk.message_start_time <= moment[1] <= chunk.message_end_time)
+            assert chunk.message_index_length > 0
+            for number, place in chunk.message_index_offsets.items():
+                assert path.read_bytes()[place] == 7  # an index of messages
+                assert int.from_bytes(path.read_bytes()[place + 9 : place + 11], "little") == number
+        if sent:
+            assert (summary.statistics.message_start_time, summary.statistics.message_end_time) == (
+                min(each[1] for each in sent),
+                max(each[1] for each in sent),
+            )
+        for topics in (None, *([topic] for topic in counts)):
+            messages = reader.iter_messages(topics)
+            read_by_others = [(each.topic, one.log_time, one.publish_time, one.data) for _, each, one in messages]
+            assert sorted(read_by_others) == sorted(each for each in sent if topics is None or each[0] in topics)
+
+
+@pytest.mark.parametrize("name", ["0.bin", "x.json", "y.fb", UNFINISHED])
+def test_a_folder_with_messages_is_not_written_to(name: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("of somebody")
+    with Recorder(tmp_path):
+        pass
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(FileExistsError, match="the folder already holds messages: choose another one"):
+        Recorder(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "/a", "../a", "a/../b", "a\0", "a\\b"])
+def test_names_that_files_of_a_recording_cannot_have(name: str, tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run.tar") as recorder:
+        with pytest.raises(ValueError, match="is not a name for a file in a recording"):
+            recorder.keep(name, b"")
+        recorder.keep("a/b.c", b"d")
+    with tarfile.open(tmp_path / "run.tar") as archive:
+        assert archive.getnames() == ["a/b.c"]
+
+
+def test_a_file_has_a_fingerprint(tmp_path: Path) -> None:
+    for size in (0, 1, 2**20 - 1, 2**20, 2**20 + 1):
+        path = tmp_path / "file"
+        path.write_bytes(b"x" * size)
+        assert fingerprint(path) == f"{path} sha256:{hashlib.sha256(b'x' * size).hexdigest()}"
+    assert fingerprint(tmp_path) == str(tmp_path)
+    assert fingerprint("nothing") == "nothing"
+
+
+def test_the_facts_of_a_run() -> None:
+    found = facts(a=None, b=3, c="\ud800")
+    assert found.keys() == {"batprotocol", "python", "arguments", "b", "c"}
+    assert (found["b"], found["c"]) == ("3", "\\ud800")
+    assert found["python"] == ".".join(map(str, sys.version_info[:3])) + sys.version.split()[0].lstrip("0123456789.")

@@ -244,6 +244,35 @@ def test_a_vector_is_what_gymnasium_makes_of_single_ones(name: str, mode: str) -
         ours.step(actions)
 
 
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array", None])
+def test_a_vector_takes_lists_and_shows_each_environment(mode: str | None) -> None:
+    """Actions may be numbers in a list or a tuple, as for single environments."""
+    from batprotocol.gym import Batch, VectorEnvironment
+
+    options = {**SMALL, "jobs": 6}
+    ours = [VectorEnvironment(Batch, 2, render_mode=mode, **options) for _ in range(3)]
+    alone = [made("Batch", render_mode=mode, **options) for _ in range(2)]
+    for vector in ours:
+        vector.reset(seed=5)
+    for number, env in enumerate(alone):
+        env.reset(seed=5 + number)
+    for _ in range(4):
+        rewards = [
+            vector.step(kind([0, 0]))[1].tolist() for vector, kind in zip(ours, (list, tuple, np.array), strict=True)
+        ]
+        expected = [env.step(0)[1] for env in alone]
+        assert rewards == [expected] * 3
+        shown = ours[0].render()
+        if mode is None:
+            assert shown is None
+        else:
+            assert shown is not None
+            assert [np.array_equal(one, env.render()) for one, env in zip(shown, alone, strict=True)] == [True, True]
+    for wrong in ([0], [0, 0, 0], []):
+        with pytest.raises(InputError, match="expected 2 actions, got"):
+            ours[0].step(wrong)
+
+
 @pytest.mark.slow
 def test_a_vector_of_processes_takes_our_factories() -> None:
     import gymnasium

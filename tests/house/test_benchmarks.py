@@ -38,7 +38,7 @@ def test_turns_are_measured_against_the_echo(jobs: int, simulations: int) -> Non
 def test_steps_of_environments_are_measured_beside_cartpole() -> None:
     found = environments.measure(1, 16)
     assert environments.CARTPOLE in found
-    assert len(found) == 1 + 2 * len(environments.KINDS)
+    assert len(found) == 1 + (1 + len(environments.VECTORS)) * len(environments.KINDS)
     assert all(each.microseconds > 0 for each in found.values())
 
 

@@ -1,4 +1,4 @@
-"""Worlds, actions and the copier in C, with AddressSanitizer and UndefinedBehaviorSanitizer; the engine is fuzzed."""
+"""Modules in C with AddressSanitizer and UndefinedBehaviorSanitizer, but for the engine, which is fuzzed."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ TESTED = {
         "simulator/test_actions.py",
         "(wrong or broken or told or demands or cancelled or both_kinds) and not python",
     ),
+    "sites.logs.managers._sacct": ("sites/logs/test_sacct_native.py", "rare or any_log or calls or forgotten"),
     "simulator._copier": ("simulator/test_copying.py", "not next_to_nothing"),
 }
 """The modules, and what tests them: files, and which tests of them."""

@@ -65,6 +65,7 @@ def expected() -> list[tuple[str, float, float]]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("version", ["1.4.0", "4.2.1"])
 def test_today_s_scheduler_with_an_old_batsim(version: str, expected: object) -> None:
     """The old Batsim is the embedded simulator behind the other half of the bridge."""
@@ -77,6 +78,7 @@ def test_today_s_scheduler_with_an_old_batsim(version: str, expected: object) ->
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_two_bridges_between_today_s_batsim_and_today_s_scheduler(expected: object) -> None:
     """Batsim 5 to 4.2, 4.2 to 1.4, 1.4 to 5: each of them with its own sockets."""
     with (
@@ -218,6 +220,7 @@ NOTHING = b'{"now": 0.0, "events": []}'
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("answers", "then", "error"),
     [
@@ -259,6 +262,7 @@ def test_a_batsim_that_vanishes_is_told() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("said", [b"nonsense", b"[]", NOTHING])
 def test_an_old_batsim_that_says_nonsense_first_is_told(said: bytes) -> None:
     with OldBatsim("tcp://127.0.0.1:*", "4.2", timeout=LIMIT) as batsim:
@@ -341,6 +345,7 @@ def bound(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_commands_from_one_end_to_the_other(tmp_path: Path) -> None:
     """`simulate --protocol 4.2` speaks with `bridge` from 4.2 to 1.4, and that one with `run --protocol 1.4`."""
     run_ = batproto("run", "--protocol", "1.4", "--endpoint", "tcp://127.0.0.1:*", "examples/fcfs.py:FCFS")
@@ -360,6 +365,7 @@ def test_the_commands_from_one_end_to_the_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -161,6 +163,28 @@ def test_the_watts_that_count() -> None:
     # Until Batsim has read the energy of a host, it counts the power state 0.
     assert left_by(Cap(150.0), described(0, "100:200,60:160", 1)) == [50.0, 60.0]
     assert left_by(Cap(159.0), described(0, "100:90:95")) is None  # the most is that without load
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_least_cap_from_the_begin_on_counts(seed: int) -> None:
+    """And not values of before. The last value holds on and on, unless the trace is repeated."""
+    random = Random(seed)
+    times = sorted(random.sample(range(-20, 15), random.randint(1, 5)))
+    end, repeats = times[-1] + random.randint(1, 8), random.random() < 0.4
+    trace = Trace(map(float, times), [float(random.randint(1, 9)) for _ in times], float(end), "W", repeats=repeats)
+    values = []
+    for second in range(60):
+        moment = trace.begin + (second - trace.begin) % trace.period if repeats else second
+        values.append(trace.values[max((place for place, each in enumerate(times) if each <= moment), default=0)])
+    with pytest.raises(SchedulerError) as refused:
+        left_by(Cap(trace), described(0, "100:200"))
+    found = re.search(r"draw 100 W, and the cap is ([.\d]+) W(?: from ([.\d]+) s on)?:", str(refused.value))
+    assert found is not None
+    assert float(found[1]) == min(values)
+    if found[2]:
+        assert values[int(found[2])] == min(values)
+    elif not repeats:
+        assert values[0] == min(values)
 
 
 def test_the_watts_of_switching_count() -> None:

@@ -1,18 +1,23 @@
-"""What plans of a site remember: each answer is the one that is computed anew from the timeline."""
+"""What plans of a site remember is what is computed anew; and plans that somebody else makes are those of a policy."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from random import Random
 
 import pytest
 
-from batprotocol.model import Job
+from batprotocol.model import DelayProfile, FinalJobState, Host, Job, SimulationBeginsEvent
+from batprotocol.policies import EASY, FCFS, Greedy, NoBackfilling, Policy, SiteRules
 from batprotocol.policies.availability import Amount, HostTimeline, KindFilter, fits
-from batprotocol.policies.jobs import JobKind, SiteEntry, SiteJob
+from batprotocol.policies.backfilling import Backfilling, settings_of
+from batprotocol.policies.jobs import JobKind, SiteEntry, SiteJob, State
 from batprotocol.policies.site.plan import Candidates
 from batprotocol.policies.site.reservations import KindSpace, stays
+from batprotocol.policies.site.steering import Steered
+from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.workloads.requests.request import NOTHING
 
 WITHOUT_ENGINE = True
@@ -136,3 +141,77 @@ def test_a_line_comes_again_behind_the_entry_that_started() -> None:
     assert list(line) == ranked[2:]
     line.put_back(ranked[5])
     assert list(line) == [ranked[5]]
+
+
+# A site whose jobs somebody else starts
+
+
+class Seen(Policy):
+    """A policy that keeps the hosts of the machine."""
+
+    hosts: tuple[Host, ...] = ()
+
+    def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
+        self.hosts = tuple(event.computation_hosts)
+        super().on_simulation_begins(event)
+
+
+def started_by_hand(jobs: list[StaticJob], hosts: tuple[Host, ...], backfilling: Backfilling) -> dict[str, float]:
+    """When jobs start that are started in their order, and besides these all that `start_others` starts."""
+    state, started = State(), {}
+    state.size = len(hosts)
+    site = Steered(hosts, SiteRules.of({}), state, FCFS())
+    coming, ends = sorted(jobs, key=lambda job: job.submission_time), list[tuple[float, str]]()
+    lasts = {job.id: job.profile.delay for job in jobs if isinstance(job.profile, DelayProfile)}
+    while coming or ends:
+        state.now = min([each.submission_time for each in coming[:1]] + [time for time, _ in sorted(ends)[:1]])
+        for end in [end for end in ends if end[0] == state.now]:
+            ends.remove(end)
+            assert site.ended(end[1], FinalJobState.COMPLETED_SUCCESSFULLY) is not None
+        while coming and coming[0].submission_time == state.now:
+            job = coming.pop(0)
+            data = job.extra_data
+            asked = Job(
+                resource_request=job.resource_request, walltime=job.walltime, profile_id="w0!d", extra_data=data
+            )
+            site.submitted(job.id, asked, len(jobs) - len(coming), state.now, job.profile)
+        site.passed()
+        while site.queue.jobs:
+            first = next(iter(site.queue.jobs))
+            begun = [site.start_job(first)] if site.has_space(first) else []
+            if not begun and not isinstance(backfilling, NoBackfilling):
+                settings = settings_of(backfilling)
+                possible = site.overtaking(first, settings)
+                begun = list(site.start_others(first, settings))
+                names = [each.waited.id for each in begun]
+                assert set(names) <= possible.keys()
+                assert bool(names) is bool(possible)
+                assert not names or names[0] == next(iter(possible))
+            for each in begun:
+                started[each.waited.id] = state.now
+                ends.append((state.now + lasts[each.waited.id], each.waited.id))
+            free = site.free
+            assert all(min(amount) >= 0 for amount in free.values())
+            assert site.unused == len(hosts) - len(
+                set().union(*(running.hosts for running in state.running.values()), frozenset())
+            )
+            if first in site.queue.jobs:
+                break
+    return started
+
+
+@pytest.mark.parametrize("backfilling", [Greedy(), EASY(), NoBackfilling()], ids=lambda part: type(part).__name__)
+@pytest.mark.parametrize("seed", range(8))
+def test_an_agent_that_starts_jobs_in_their_order_is_a_policy(seed: int, backfilling: Backfilling) -> None:
+    random = Random(seed)
+    jobs = []
+    for number in range(25):
+        asks = {"cores": random.randint(1, 4), "memory": f"{random.randint(1, 6)}G"} if random.random() < 0.8 else {}
+        runs = random.uniform(1, 40)
+        data = json.dumps(asks) if asks else None
+        at, size = random.uniform(0, 100), random.randint(1, 3)
+        jobs.append(StaticJob(str(number), at, size, DelayProfile(runs), runs * random.uniform(1.01, 3), data))
+    policy = Seen(backfilling=backfilling, site=SiteRules.of({}))
+    result = simulate(described_platform("n[0-2] cores=4 memory=8G"), Workload(jobs), policy, corrected=True)
+    expected = {row.job_id: row.starting_time for row in result.jobs}
+    assert started_by_hand(jobs, policy.hosts, backfilling) == pytest.approx(expected, abs=0.05)

@@ -27,6 +27,7 @@ KNOWN = DATA / "extremes.txt"
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(8))
 def test_they_come_to_what_they_came_to(part: int, tmp_path: Path) -> None:
     known = dict(line.split() for line in KNOWN.read_text().splitlines())
@@ -36,6 +37,7 @@ def test_they_come_to_what_they_came_to(part: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_they_go_to_the_ends(tmp_path: Path) -> None:
     ends, states, platforms = [], set(), ""
     for seed in range(120):
@@ -79,6 +81,7 @@ power state: a change | power state: a change in a switch | power state: off | p
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_everything_is_drawn_and_nothing_is_refused(tmp_path: Path) -> None:
     """Batsim can run all of them: what it refuses or crashes on is never drawn."""
     drawn: Counter[str] = Counter()

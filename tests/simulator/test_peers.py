@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import tarfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import zmq
@@ -22,10 +25,12 @@ from batprotocol.simulator import (
     SimulationRecorder,
     StaticJob,
     Workload,
+    components,
     connect,
     load_library,
     simulate,
 )
+from batprotocol.simulator.components import LARGEST, RawLibrary
 from batprotocol.wire import frames
 from batprotocol.wire.commands.check import check
 
@@ -244,3 +249,86 @@ def test_folders_that_hold_something_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "00000-b2e.bin").write_text("")
     with pytest.raises(FileExistsError, match="already holds messages"):
         SimulationRecorder(tmp_path)
+
+
+# A library of Python functions
+
+
+class Function:
+    """A function of a library, which notes its calls, and returns bytes through its arguments, as in C."""
+
+    def __init__(self, name: str, calls: list[tuple[Any, ...]], answer: tuple[int, bytes | None, int | None]) -> None:
+        self.name, self.calls, self.answer = name, calls, answer
+
+    def __call__(self, *arguments: Any) -> int:
+        self.calls.append((self.name, *(each for each in arguments if isinstance(each, bytes | int))))
+        status, data, size = self.answer
+        if arguments:
+            *_, reply, length = arguments
+            if len(arguments) == 5:
+                arguments[2]._obj.value = 0x0201
+            if data is not None:
+                self.kept = (ctypes.c_uint8 * len(data))(*data)
+                reply._obj.contents = ctypes.cast(self.kept, type(reply._obj)).contents
+            length._obj.value = len(data or b"") if size is None else size
+        return status
+
+
+NAMES = ("batsim_edc_init", "batsim_edc_take_decisions", "batsim_edc_deinit")
+
+
+@pytest.fixture
+def functions(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A library that a test fills with functions, and the calls of them."""
+    made = SimpleNamespace(_handle=7, calls=[])
+    monkeypatch.setattr(components.ctypes, "CDLL", lambda *_, **__: made)
+    monkeypatch.setattr(components, "_ctypes", SimpleNamespace(dlclose=lambda handle: made.calls.append(handle)))
+    for name in NAMES:
+        setattr(made, name, Function(name, made.calls, (0, b"abc", None)))
+    return made
+
+
+def test_a_library_is_ended_only_if_it_has_begun(functions: Any) -> None:
+    """And it is unloaded once, also if it is closed twice."""
+    with RawLibrary("some.so"):
+        pass
+    assert functions.calls == [7]
+    functions.calls.clear()
+    with RawLibrary("some.so") as found:
+        assert found.begin(b"text") == b"\x01\x02\x00\x00abc"
+        assert found.decide(b"message") == b"abc"
+        found.close()
+    assert functions.calls == [
+        ("batsim_edc_init", b"text", 4),
+        ("batsim_edc_take_decisions", b"message", 7),
+        ("batsim_edc_deinit",),
+        7,
+    ]
+    with pytest.raises(PeerGone, match=r"the library .*some\.so is closed"):
+        found.decide(b"message")
+
+
+@pytest.mark.parametrize("missing", NAMES)
+def test_a_library_without_a_function_is_unloaded(missing: str, functions: Any) -> None:
+    delattr(functions, missing)
+    with pytest.raises(OSError, match=f"it is not a decision component: it has no function {missing}"):
+        RawLibrary("some.so")
+    assert functions.calls == [7]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "said"),
+    [
+        ((1, b"abc", None), PeerGone, "failed: it returned 1"),
+        ((255, None, None), PeerGone, "failed: it returned 255"),
+        ((0, None, None), DecodeError, "returned no reply"),
+        ((0, b"abc", LARGEST + 1), DecodeError, "bytes, but a message has at most"),
+    ],
+)
+@pytest.mark.parametrize("name", NAMES[:2])
+def test_what_a_library_may_not_answer(
+    name: str, answer: tuple[int, bytes | None, int | None], kind: type[Exception], said: str, functions: Any
+) -> None:
+    setattr(functions, name, Function(name, functions.calls, answer))
+    with RawLibrary("some.so") as found, pytest.raises(kind, match=rf"{name} of .*some\.so .*{said}"):
+        (found.begin if name == NAMES[0] else found.decide)(b"x")

@@ -32,6 +32,7 @@ from batprotocol.model import (
     RegisterProfileEvent,
     RequestedCallEvent,
     SequentialCompositionProfile,
+    SimulationBeginsEvent,
     SimulationEndsEvent,
     TraceReplayProfile,
     TraceType,
@@ -432,3 +433,14 @@ def test_a_stop_that_crosses_a_call_blocks_unless_corrected(caplog: pytest.LogCa
     with pytest.raises(RuleViolation, match="nothing can happen any more, but the simulation does not end"):
         simulate(platform, workload, StopsPeriodic(48))
     assert [text for text in caplog.messages if "crosses" in text and "--corrected" in text]
+
+
+@pytest.mark.parametrize("energy", [False, True])
+@pytest.mark.parametrize("given", [(), ("batsim", "-p", "x"), ("batsim", "--energy-host")])
+def test_the_arguments_are_those_that_are_given(given: tuple[str, ...], energy: bool) -> None:
+    """By default, those of the command. The energy of hosts is measured only with an argument of its own."""
+    platform = Platform.homogeneous(1, watts=Watts(1.0, 1.0, 2.0))
+    first = Simulator(platform, arguments=iter(given), energy=energy).begin(hello()).events[0]
+    assert isinstance(first, SimulationBeginsEvent)
+    expected = list(given or ("batprotocol", "simulate"))
+    assert list(first.batsim_arguments) == expected + ["--energy-host"] * (energy and "--energy-host" not in given)

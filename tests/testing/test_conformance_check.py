@@ -109,6 +109,7 @@ def test_the_refused_event_is_part_of_the_conversation(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_what_is_right_passes() -> None:
     report = conformance.check(Rejecter, examples=150)
     assert report.simulations == 150
@@ -161,6 +162,7 @@ def test_the_report_knows_all_rules_that_can_be_broken() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("rules", ["batsim-5.0.0-rc2", "protocol"])
 def test_generated_conversations_break_no_rule(rules: str) -> None:
     seen = set()
@@ -192,6 +194,7 @@ def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_plugin_is_light() -> None:
     code = (
         "import sys, batprotocol.testing.plugin\n"
@@ -224,6 +227,7 @@ def test_edc(batprotocol_edc):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_fixtures_of_the_plugin(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(TESTS)
     command = f"{sys.executable} {plain_edc.__file__} {{endpoint}}"
@@ -236,6 +240,7 @@ def test_the_fixtures_of_the_plugin(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_frames_are_saved_as_they_were_said(tmp_path: Path) -> None:
     with conformance.Command([sys.executable, str(plain_edc.__file__), "{endpoint}", "UnknownFlags"]) as target:
         finding = conformance.find(target).finding

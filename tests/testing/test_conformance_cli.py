@@ -21,7 +21,6 @@ from support import ROOT, shared_library
 from batprotocol.testing.conformance import _search as searching
 
 WITHOUT_ENGINE = True
-pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 PLAIN = (sys.executable, str(HERE / "plain_edc.py"), "{endpoint}")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
@@ -62,6 +61,8 @@ def unshrunk(monkeypatch: pytest.MonkeyPatch) -> None:
 # Exit statuses
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_found() -> None:
     done = conformance_alone("--examples", "4", "--", *PLAIN)
     assert done.returncode == 0, done.stderr
@@ -77,6 +78,8 @@ def test_something_found() -> None:
     assert "00007-e2b.bin: JSON, EDC to Batsim" in done.out
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -109,6 +112,8 @@ def test_a_scheduler_that_cannot_be_loaded(tmp_path: Path) -> None:
     assert done.out == ""
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_hypothesis_is_needed(tmp_path: Path) -> None:
     (tmp_path / "hypothesis.py").write_text("raise ImportError")
     environment = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
@@ -121,6 +126,8 @@ def test_hypothesis_is_needed(tmp_path: Path) -> None:
 # What is printed and saved
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("unshrunk")
 def test_what_is_found_is_saved_for_check_and_dump(tmp_path: Path) -> None:
     found = tmp_path / "found"
@@ -145,6 +152,8 @@ def test_what_is_found_is_saved_in_the_format_that_is_wanted(tmp_path: Path, for
     assert "[job.execute-state]" in run_here("check", saved).out
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("unshrunk")
 def test_what_can_be_survived_can_be_ignored() -> None:
     assert conformance("--quiet", "--", *PLAIN, "UsesStorages").status == 1
@@ -202,12 +211,16 @@ def test_a_decision_component_that_serves_many_simulations(tmp_path: Path, mista
             assert conformance("--endpoint", endpoint).status == 1
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_a_command_that_cannot_be_told_where_to_listen(tmp_path: Path) -> None:
     endpoint = f"ipc://{tmp_path}/edc.sock"
     done = conformance("--examples", "5", "--endpoint", endpoint, "--", *PLAIN[:2], endpoint)
     assert done.status == 0, done.out + done.err
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("init", "rule"), [("", "simulation.stuck-jobs"), ("crash", "edc.died")])
 def test_a_library(tmp_path: Path, init: str, rule: str) -> None:
     library = shared_library(tmp_path / "edc.so", HERE / "library.c")
@@ -236,6 +249,8 @@ def left_over(folder: Path) -> list[int]:
     return [int(entry.name) for entry in folder.iterdir() if lives(int(entry.name))]
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.minutes) for seed in range(1, 12))])
 def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: signal.Signals, seed: int) -> None:
@@ -253,6 +268,8 @@ def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: signal.Signals, 
     assert left_over(tmp_path) == []
 
 
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("unshrunk")
 def test_nothing_is_left_behind_in_the_end(tmp_path: Path) -> None:
     done = conformance("--timeout", "0.3", "--", *script(tmp_path))
@@ -260,6 +277,8 @@ def test_nothing_is_left_behind_in_the_end(tmp_path: Path) -> None:
     assert left_over(tmp_path) == []
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_a_closed_pipe_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "batprotocol", "conformance", "--examples", "2", "--", *script(tmp_path)]
     with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

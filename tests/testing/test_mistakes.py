@@ -100,6 +100,7 @@ def test_no_mistake_is_forgotten() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_plain_edc_does_without_the_library() -> None:
     code = f"import sys; sys.path.insert(0, {str(Path(plain_edc.__file__).parent)!r}); import plain_edc"
     code += "; assert not [name for name in sys.modules if name.startswith('batprotocol')]"
@@ -113,6 +114,7 @@ def unshrunk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("unshrunk")
 @pytest.mark.parametrize("name", [name for name in SAID if name != "NeedsProgress"])  # hundreds of simulations are fine
 def test_a_mistake_is_found(name: str) -> None:
@@ -123,6 +125,7 @@ def test_a_mistake_is_found(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", RIGHT)
 def test_no_mistake_no_finding(name: str) -> None:
     report = conformance.find(lambda: Adapted(name), examples=60)
@@ -132,6 +135,7 @@ def test_no_mistake_no_finding(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("unshrunk")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.minutes if name in SLOW else ()) for name in (*DONE, "Dies")]
@@ -145,6 +149,7 @@ def test_a_mistake_of_a_program_is_found(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["ExecutesTwice", "MixesWorkloads", "CommaSeparated", "InTheFuture", "Garbage"])
 def test_the_smallest_conversation_breaks_the_same_rule(name: str, tmp_path: Path) -> None:
     # Only a program can say what is no message.

@@ -175,6 +175,7 @@ def test_known_enum_numbers_only(member: ProtocolEnum) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("directions", "types"),
     [
@@ -309,6 +310,7 @@ RARE = {"deepest kill progress", "many overrides", "many hosts", "many jobs kill
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "what", [pytest.param(what, marks=pytest.mark.minutes if what in RARE else ()) for what in AWKWARD]
 )
@@ -320,6 +322,7 @@ NUMBERED = [kind for kind, make in STRATEGIES.items() if "allow_nan" in inspect.
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", NUMBERED, ids=lambda kind: kind.__name__)
 def test_nan_comes_up_when_asked_for(kind: type[Value]) -> None:
     reach(STRATEGIES[kind](allow_nan=True), lambda value: any(map(is_nan, parts(value))))
@@ -389,6 +392,7 @@ def run(code: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_extra_to_install_is_named() -> None:
     code = """
 import sys
@@ -404,5 +408,6 @@ except ImportError as error:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_library_does_not_import_hypothesis() -> None:
     assert run("import sys, batprotocol, batprotocol.testing; print('hypothesis' in sys.modules)").strip() == "False"

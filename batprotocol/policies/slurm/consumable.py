@@ -153,6 +153,7 @@ class NodeDemand(NamedTuple):
         gpus: GPUs of all nodes together.
         gpus_per_task: those of each task, which are on its node; 0: tasks do not matter.
         gpu_type: the type of these GPUs; "": any.
+        is_single: whether it has one thread of each of its cores, and the others stay idle.
     """
 
     is_whole: bool
@@ -166,6 +167,7 @@ class NodeDemand(NamedTuple):
     gpus: int
     gpus_per_task: int
     gpu_type: str
+    is_single: bool = False
 
 
 def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredCluster) -> NodeDemand:
@@ -191,6 +193,7 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         gpus=job.gpus,
         gpus_per_task=job.gpus_per_task,
         gpu_type=job.gpu_type,
+        is_single=job.is_single,
     )
 
 
@@ -270,6 +273,8 @@ class FreeResources:
         node, cpus, jobs = self.nodes[number], self.cpus[number], self.jobs[number]
         if demand.is_whole and (jobs if self.rows is None else self._busy[number]):
             return 0
+        if demand.is_single:
+            cpus //= node.threads
         if demand.memory_per_cpu:
             cpus = min(cpus, self.memory[number] // demand.memory_per_cpu)
         elif demand.memory and (node.memory if demand.memory < 0 else demand.memory) > self.memory[number]:
@@ -317,9 +322,12 @@ class FreeResources:
         for node, count in chosen.items():
             nodes |= 1 << node
             spec = self.nodes[node]
-            cpus[node] = spec.cpus if demand.is_whole else _whole_cores(count, spec.threads)
+            if demand.is_single:
+                cpus[node] = spec.cpus if demand.is_whole else count * spec.threads
+            else:
+                cpus[node] = spec.cpus if demand.is_whole else _whole_cores(count, spec.threads)
             if demand.memory_per_cpu:
-                memory[node] = demand.memory_per_cpu * cpus[node]
+                memory[node] = demand.memory_per_cpu * (count if demand.is_single else cpus[node])
             elif demand.memory:
                 memory[node] = spec.memory if demand.memory < 0 else demand.memory
             wanted = demand.gres

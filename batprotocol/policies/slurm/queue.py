@@ -97,6 +97,7 @@ class SlurmJob(QueuedJob):
             gpu_type: their type, "" for any.
         fitting: the nodes that its constraint allows; allowed: those of them that its lists allow.
         required: the nodes that it must have.
+        is_single: whether it has one thread of each of its cores.
         is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
         reservation: the name of its reservation; "" if none.
         nice: subtracted from its priority; fixed: the priority that an operator has set; None: it is computed.
@@ -129,6 +130,7 @@ class SlurmJob(QueuedJob):
             "gpus",
             "gpu_type",
             "gpus_per_task",
+            "is_single",
         ),
         *("gres", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
         *("min_nodes", "nice", "partition", "partitions", "placement", "planned", "priority", "qos"),
@@ -175,7 +177,7 @@ class SlurmJob(QueuedJob):
         self.gres: tuple[tuple[str, str, int], ...] = ()
         self.allowed = self.fitting = -1
         self.required = 0
-        self.is_exclusive = self.is_contiguous = self.is_held = False
+        self.is_exclusive = self.is_contiguous = self.is_held = self.is_single = False
         self.reservation = ""
         self.requeues = True
         self.priority: dict[str, int] = {}
@@ -408,6 +410,8 @@ OPTIONS: Final[Mapping[str, str]] = {
     "tasks_per_node": "the tasks on each node (--ntasks-per-node)",
     "cpus_per_task": "the CPUs of each task (--cpus-per-task)",
     "memory_per_cpu": "MiB for each CPU (--mem-per-cpu)",
+    "threads_per_core": "1: the job has one thread of each of its cores, and the others stay idle "
+    "(--threads-per-core=1, --hint=nomultithread)",
     "gpus": "the GPUs of all nodes together (--gpus): `2`, or `v100:2` with their type",
     "gpus_per_task": "the GPUs of each task (--gpus-per-task), or `v100:1` with their type",
     "nodelist": "the nodes that the job must have (--nodelist)",
@@ -524,6 +528,11 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     times = math.ceil(made.tasks / size) if is_each else 1
     made.memory = math.ceil((request.memory or 0) * times / _MEBIBYTE)
     made.memory_per_cpu = options.get("memory_per_cpu", 0)
+    if "threads_per_core" in options:
+        if options["threads_per_core"] != 1:
+            found = shown(options["threads_per_core"])
+            raise InputError(f"expected 1, as others are not followed, got {found}", "slurm.threads_per_core")
+        made.is_single = True
     made.gres = tuple((each.name, each.type or "", each.amount * times) for each in request.gres)
     made.gpus_per_task, each_type = _gpus("gpus_per_task", options, 0)
     made.gpus, made.gpu_type = _gpus("gpus", options, made.gpus_per_task * made.tasks)

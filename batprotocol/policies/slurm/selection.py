@@ -213,7 +213,9 @@ class SwitchTree:
         return found
 
     def of_whole(self, job: SlurmJob, nodes: int, count: int, wanted: int = 0) -> int | None:
-        """The nodes of a job that has whole ones: leaves with few free nodes come first. None if there are too few.
+        """The nodes of a job that has whole ones. None if there are too few.
+
+        Leaves with nodes that the job must have come first, then those with few free nodes.
 
         Args:
             job: the job.
@@ -221,14 +223,14 @@ class SwitchTree:
             count: how many it needs at least.
             wanted: how many it asks for, if these are more.
         """
-        wanted = max(wanted, count)
-        leaves = sorted(self.smallest([nodes], count), key=int.bit_count)
-        chosen, used = 0, 0
+        required = job.required
+        leaves = self.smallest([nodes], count, lambda found: not required & ~found)
+        leaves.sort(key=lambda leaf: (not leaf & required, leaf.bit_count()))
+        chosen, wanted = required if leaves else 0, max(wanted, count) - required.bit_count()
         for leaf in leaves:
-            part = lowest(leaf, min(wanted, leaf.bit_count()))
-            if part:
-                chosen, used, wanted = chosen | part, used + 1, wanted - part.bit_count()
-        if not chosen or self.is_too_spread(job, used):
+            part = lowest(leaf & ~required, max(min(wanted, (leaf & ~required).bit_count()), 0))
+            chosen, wanted = chosen | part, wanted - part.bit_count()
+        if not chosen or self.is_too_spread(job, self.used(chosen)):
             return None
         return chosen
 
@@ -387,9 +389,9 @@ class Linear:
         wanted, most = wanted_nodes(job, partition, count)
         if job.required & ~nodes:
             return None
+        if self._tree is not None and self._tree.holds(job):
+            return self._at_leaves(self._tree, job, nodes, (count, wanted, most))
         if not job.required:
-            if self._tree is not None and self._tree.holds(job):
-                return self._at_leaves(self._tree, job, nodes, (count, wanted, most))
             if wanted <= count and job.is_contiguous:
                 return self._contiguous(nodes, count)
             if wanted <= count and self._each * count >= job.cpus:

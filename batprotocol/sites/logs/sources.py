@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import itertools
 import os
 import re
 import shutil
@@ -89,6 +90,41 @@ class Source:
         """
         return next(self.blocks(), b"")
 
+    def pieces(
+        self, left_out: LeftOut | None = None, *, errors: Literal["replace", "surrogateescape"] = "replace"
+    ) -> Iterator[tuple[int, bytes]]:
+        """The bytes in pieces of whole lines with `\\n` between them, and the number of their first line, from 1 on.
+
+        Args:
+            left_out: where lines of more than `LONGEST` characters are counted; they are left out.
+            errors: how bytes count that are not UTF-8, see `lines`.
+        """
+        rest, number, is_long = b"", 1, False
+        blocks = self.blocks()
+        first = next(blocks, b"").removeprefix(codecs.BOM_UTF8)
+        for block in itertools.chain((first,), blocks):
+            end = block.rfind(b"\n")
+            if end < 0:
+                rest += block
+            else:
+                whole, rest = b"".join((rest, memoryview(block)[:end])), block[end + 1 :]
+                if is_long:  # the end of the line that is left out
+                    _, found, whole = whole.partition(b"\n")
+                    number += 1
+                    is_long = not found
+                if not is_long:
+                    if b"\r" in whole:
+                        whole = whole.removesuffix(b"\r").replace(b"\r\n", b"\n")
+                    yield number, whole
+                    number += whole.count(b"\n") + 1
+                is_long = False
+            if is_long or (len(rest) > LONGEST and _characters(rest, errors) > LONGEST):
+                if not is_long and left_out is not None:
+                    left_out.row(f"the line has more than {LONGEST:,} characters", number)
+                rest, is_long = b"", True
+        if rest and not is_long:
+            yield number, rest
+
     def lines(
         self, left_out: LeftOut | None = None, *, errors: Literal["replace", "surrogateescape"] = "replace"
     ) -> Iterator[tuple[int, str]]:
@@ -98,25 +134,13 @@ class Source:
             left_out: where lines of more than `LONGEST` characters are counted; they are left out.
             errors: `surrogateescape`: bytes that are not UTF-8 become surrogates instead, so that they can be counted.
         """
-        decoder = codecs.getincrementaldecoder("utf-8-sig")(errors)
-        rest, number, is_long = "", 1, False
-        for block in self.blocks():
-            text = rest + decoder.decode(block)
-            pieces = text.replace("\r\n", "\n").split("\n") if "\r\n" in text else text.split("\n")
-            rest = pieces.pop()
-            if is_long and pieces:  # the end of the line that is left out
-                del pieces[0]
-                number += 1
-                is_long = False
-            yield from enumerate(pieces, number)
-            number += len(pieces)
-            if is_long or len(rest) > LONGEST:
-                if not is_long and left_out is not None:
-                    left_out.row(f"the line has more than {LONGEST:,} characters", number)
-                rest, is_long = "", True
-        rest += decoder.decode(b"", final=True)
-        if rest and not is_long:
-            yield number, rest
+        for number, piece in self.pieces(left_out, errors=errors):
+            yield from enumerate(piece.decode(errors=errors).split("\n"), number)
+
+
+def _characters(text: bytes, errors: str) -> int:
+    """The number of characters; one that may go on with the next byte does not count."""
+    return len(codecs.getincrementaldecoder("utf-8")(errors).decode(text))
 
 
 @contextmanager

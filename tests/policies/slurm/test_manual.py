@@ -251,7 +251,7 @@ def described(options: Sequence[str]) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("name", MANUAL["sbatch"])
 def test_options_of_sbatch_are_followed_without_effect_or_named(name: str) -> None:
-    value = {"exclusive": "", "nice": "3"}.get(name, "1")
+    value = {"exclusive": "", "nice": "3", "threads-per-core": "2"}.get(name, "1")
     found = described([f"--{name}={value}"])
     assert found == ((f"--{name} (1 job)",) if SBATCH[name] is ParameterStanding.MISSED else ())
 

@@ -6,19 +6,22 @@ import json
 import math
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from test_main_loop import Starter, queue_of
 
 from batprotocol.errors import InputError
-from batprotocol.model import Job, JobSubmittedEvent
+from batprotocol.model import DelayProfile, Job, JobSubmittedEvent
+from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.policies.slurm.cluster import cluster_of
 from batprotocol.policies.slurm.commands import read_command
 from batprotocol.policies.slurm.loops import StartOutcome, run_main
 from batprotocol.policies.slurm.priorities import ClusterSizes
 from batprotocol.policies.slurm.queue import SlurmJob, job_of
-from batprotocol.sites.slurm.configuration import SchedulerParameters, configuration_of
+from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
+from batprotocol.sites.slurm.configuration import SchedulerParameters, configuration_of, switches_of
 from batprotocol.workloads.requests import read_request
 
 WITHOUT_ENGINE = True
@@ -173,3 +176,53 @@ def test_what_a_job_asks_for_is_what_its_hosts_need_together(
         assert job.cpus_per_task == cores
     else:
         assert job.cpus_per_task == max(cores * size // tasks, 1)
+
+
+THREADS = """SelectType=select/cons_tres
+SelectTypeParameters={unit}
+NodeName=n[0-1] CPUs=8 Sockets=1 CoresPerSocket=4 ThreadsPerCore=2
+PartitionName=p Nodes=ALL Default=YES
+"""
+
+
+@pytest.mark.parametrize("unit", ["CR_CPU", "CR_Core"])
+@given(st.integers(1, 4), st.integers(1, 4))
+def test_a_job_of_one_thread_takes_whole_cores(unit: str, first: int, second: int) -> None:
+    """As many cores as CPUs, on a node with four cores: two jobs share a node if their cores are at most four."""
+    data = [{"slurm": {"tasks": 1, "cpus_per_task": cpus, "threads_per_core": 1}} for cpus in (first, second)]
+    jobs = [
+        StaticJob(str(place), 1.0, 1, DelayProfile(99.0), 600.0, json.dumps(each)) for place, each in enumerate(data)
+    ]
+    scheduler = SlurmScheduler(configuration_of(THREADS.format(unit=unit)))
+    simulate(described_platform("n[0-1] cores=8"), Workload(jobs), scheduler)
+    nodes = [start.nodes for start in scheduler.starts]
+    assert (nodes[0] == nodes[1]) == (first + second <= 4)
+    assert [each.held for each in scheduler.allocated] == [cpus * 2 / 8 for cpus in (first, second)]
+
+
+def test_other_numbers_of_threads_are_refused() -> None:
+    with pytest.raises(InputError, match="expected 1, as others are not followed, got 2"):
+        made(1, slurm={"threads_per_core": 2})
+
+
+TREE = """SelectType=select/linear
+TopologyPlugin=topology/tree
+NodeName=n[0-5] CPUs=1
+PartitionName=p Nodes=ALL Default=YES
+"""
+
+
+@given(st.integers(0, 5), st.integers(1, 6))
+def test_the_leaf_of_a_named_node_comes_first(node: int, count: int) -> None:
+    text = "SwitchName=a Nodes=n[0-2]\nSwitchName=b Nodes=n[3-5]\nSwitchName=t Switches=a,b"
+    configuration = configuration_of(TREE)
+    switches = switches_of(text, [each.name for each in configuration.nodes])
+    data = json.dumps({"slurm": {"nodelist": f"n{node}"}})
+    jobs = [StaticJob("0", 1.0, count, DelayProfile(99.0), 600.0, data)]
+    scheduler = SlurmScheduler(msgspec.structs.replace(configuration, switches=switches))
+    simulate(described_platform("n[0-5] cores=1"), Workload(jobs), scheduler)
+    (start,) = scheduler.starts
+    own = {each for each in range(6) if each // 3 == node // 3}
+    assert node in start.nodes
+    assert len(start.nodes) == count
+    assert len({*start.nodes} & own) == min(count, 3)

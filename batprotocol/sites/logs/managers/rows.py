@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
@@ -209,6 +210,18 @@ def tasks_of(text: str) -> list[str] | None:
         return None
 
 
+def _again_in_python(lines: bytes, delimiter: str, column: int, pages: dict[int, bytearray]) -> list[str]:
+    """The ids in a column of whole lines; those in C leave out those that come first, and set their bits."""
+    most = column + 1
+    divided = (line.split(delimiter, most) for line in lines.decode(errors="replace").split("\n"))
+    return [pieces[column] for pieces in divided if len(pieces) > most]
+
+
+_again: Callable[[bytes, str, int, dict[int, bytearray]], list[str]] = _again_in_python
+with suppress(ImportError):  # it was not compiled
+    from batprotocol.sites.logs.managers._sacct import again as _again
+
+
 class RepeatedIds:
     """The ids that come in more than one row. It takes a bit for each id, so that a log of any size fits in memory.
 
@@ -220,6 +233,21 @@ class RepeatedIds:
         self.rows: dict[str, int] = {}
         self._pages: dict[int, bytearray] = {}
         self._tasks: dict[int, int] = {}
+
+    def add_column(self, lines: bytes, delimiter: str, column: int) -> None:
+        """Add the ids in a column of whole lines. A line counts if its column has an end.
+
+        Args:
+            lines: the lines.
+            delimiter: what is between their values.
+            column: the place of the ids.
+
+        Raises:
+            InputError: too many jobs have several rows.
+        """
+        again = _again if len(delimiter) == 1 and delimiter.isascii() else _again_in_python
+        for each in again(lines, delimiter, column, self._pages):
+            self.add(each)
 
     def add(self, text: str) -> None:
         """A row has this id. A text that is not an id is passed over.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -17,12 +17,17 @@ import msgspec
 from batprotocol._util.tables import LeftOut
 from batprotocol._util.times import zone_of
 from batprotocol.errors import InputError, shown
-from batprotocol.sites.logs.jobs import LoggedJob
+from batprotocol.sites.logs.jobs import Attempt, LoggedJob
 from batprotocol.sites.logs.managers.rows import RepeatedIds, UnfinishedJobs
-from batprotocol.sites.logs.managers.sacct_columns import SacctLayout, layout_of, whole_rows
+from batprotocol.sites.logs.managers.sacct_columns import SacctLayout, WholeRows, layout_of
 from batprotocol.sites.logs.managers.sacct_rows import NOTHING, SacctRows
 from batprotocol.sites.logs.sources import Source, elements_of, opened
 from batprotocol.sites.slurm.texts import json_number, keyed
+
+try:
+    from batprotocol.sites.logs.managers import _sacct
+except ImportError:  # it was not compiled
+    _sacct = None  # type: ignore[assignment]
 
 __all__ = [
     "read_jobcomp",
@@ -365,41 +370,99 @@ def read_sacct(
         layout = layout_of(source.lines(), source.name, fields, delimiter)
         rows = SacctRows(layout.names, left_out, zone_of(zone), source.name)
         repeated = _repeated(source, layout, rows.key)
-        held = UnfinishedJobs(repeated, left_out)
-        between, width = layout.delimiter, len(layout.names)
-        begins_with_id = bool(between) and not rows.id
-        for number, line in whole_rows(source.lines(left_out, errors=layout.errors), layout, left_out):
-            if begins_with_id and "." in line[: line.find(between)]:
-                left_out.row(_STEP, number)
+        reader = _TextRows(layout, rows, repeated, left_out)
+        native = _native_rows(layout, rows, repeated)
+        if native is None:
+            for number, line in source.lines(left_out, errors=layout.errors):
+                yield from reader.line(number, line)
+        else:
+            for number, piece in source.pieces(left_out, errors=layout.errors):
+                native.open(piece, number)
+                yield from _mostly_native(native, reader, rows, left_out)
+        yield from reader.rest()
+
+
+class _TextRows:
+    """Makes jobs of lines, one after the other."""
+
+    def __init__(self, layout: SacctLayout, rows: SacctRows, repeated: dict[str, int], left_out: LeftOut) -> None:
+        self.whole = WholeRows(layout, left_out)
+        self.held = UnfinishedJobs(repeated, left_out)
+        self._layout, self._rows, self._repeated, self._left_out = layout, rows, repeated, left_out
+        self._width = len(layout.names)
+        self._begins_with_id = bool(layout.delimiter) and not rows.id
+
+    def line(self, number: int, line: str) -> Iterable[LoggedJob]:
+        """The jobs whose last row ends with this line."""
+        row = self.whole.add(number, line)
+        if row is None:
+            return ()
+        number, line = row
+        rows, between = self._rows, self._layout.delimiter
+        if self._begins_with_id and "." in line[: line.find(between)]:
+            self._left_out.row(_STEP, number)
+            return ()
+        values: list[str] | None = line.split(between) if between else None
+        if (values is None or len(values) != self._width) and (values := self._layout.values(line)) is None:
+            self._left_out.row("the row cannot be divided into the columns of the header", number)
+            return ()
+        if "." in values[rows.id]:
+            self._left_out.row(_STEP, number)
+            return ()
+        key = values[rows.key]
+        if key in self._repeated:
+            return self.held.add(key, rows.jobs(values, number))
+        if "[" in values[rows.id]:
+            return rows.jobs(values, number)
+        one = rows.job(values, number)
+        return () if one is None else (one,)
+
+    def rest(self) -> Iterator[LoggedJob]:
+        """The jobs of which rows were expected that did not come."""
+        self.whole.end()
+        yield from self.held.rest()
+
+
+def _native_rows(layout: SacctLayout, rows: SacctRows, repeated: dict[str, int]) -> _sacct.Rows | None:
+    """The maker of jobs in C; None if it was not compiled, or does not know such a layout."""
+    width, delimiter = len(layout.names), layout.delimiter
+    if _sacct is None or width > _sacct.MOST_WIDTH or not (len(delimiter) == 1 and delimiter.isascii()):
+        return None
+    models = LoggedJob(id="", attempts=()), Attempt(submitted=0.0)
+    places = (*rows.places, rows.key)
+    return _sacct.Rows(*models, width, delimiter, places, rows.readers(), repeated)
+
+
+def _mostly_native(native: _sacct.Rows, reader: _TextRows, rows: SacctRows, left_out: LeftOut) -> Iterator[LoggedJob]:
+    """The jobs of the lines that were opened: in C, but for odd lines and the rest of rows that go on with the next."""
+    while True:
+        if not reader.whole.part:
+            jobs, steps, repeated = native.read()
+            last = None if repeated is None else jobs.pop()
+            yield from jobs
+            left_out.rows_at(_STEP, steps)
+            if repeated is not None and last is not None:
+                yield from reader.held.add(repeated, (last,))
                 continue
-            values: list[str] | None = line.split(between) if between else None
-            if (values is None or len(values) != width) and (values := layout.values(line)) is None:
-                left_out.row("the row cannot be divided into the columns of the header", number)
-                continue
-            if "." in values[rows.id]:
-                left_out.row(_STEP, number)
-                continue
-            key = values[rows.key]
-            if key in repeated:
-                yield from held.add(key, rows.jobs(values, number))
-            elif "[" in values[rows.id]:
-                yield from rows.jobs(values, number)
-            elif (one := rows.job(values, number)) is not None:
-                yield one
-        yield from held.rest()
+        found = native.line()
+        if found is None:
+            return
+        rows.seen = native.seen
+        yield from reader.line(*found)
+        native.seen = rows.seen
 
 
 def _repeated(source: Source, layout: SacctLayout, column: int) -> dict[str, int]:
     """The ids that have several rows, with their numbers."""
     repeated = RepeatedIds()
-    add, delimiter, most = repeated.add, layout.delimiter, column + 1
+    delimiter = layout.delimiter
     if delimiter and layout.is_plain_before(column):  # whatever the rest of the row is: this is its first line
-        for _, line in source.lines():
-            pieces = line.split(delimiter, most)
-            if len(pieces) > most:
-                add(pieces[column])
+        for _, piece in source.pieces():
+            repeated.add_column(piece, delimiter, column)
     else:
-        for _, line in whole_rows(source.lines(errors=layout.errors), layout):
-            if (values := layout.values(line)) is not None:
-                add(values[column])
+        whole = WholeRows(layout)
+        for number, line in source.lines(errors=layout.errors):
+            row = whole.add(number, line)
+            if row is not None and (values := layout.values(row[1])) is not None:
+                repeated.add(values[column])
     return repeated.rows

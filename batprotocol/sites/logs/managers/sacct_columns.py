@@ -19,9 +19,9 @@ __all__ = [
     "NEEDED",
     "SacctLayout",
     "SubmitOptions",
+    "WholeRows",
     "layout_of",
     "submission_of",
-    "whole_rows",
 ]
 
 
@@ -262,47 +262,55 @@ def _names(line: str, delimiter: str | None) -> tuple[tuple[str, ...], str] | No
     return (names, between) if len(_KNOWN & {*names}) >= min(2, len(names)) else None
 
 
-def whole_rows(
-    lines: Iterator[tuple[int, str]], layout: SacctLayout, left_out: LeftOut | None = None
-) -> Iterator[tuple[int, str]]:
-    """The rows of a file with their numbers, without header. A row whose text has an end of line is put together.
+class WholeRows:
+    """The rows of a file, without header: those whose text has an end of line are put together.
 
     Args:
-        lines: the lines with their numbers.
-        layout: their layout.
+        layout: the layout of the lines.
         left_out: where lines that are not rows are counted.
+
+    Attributes:
+        part: the beginning of a row that goes on with the next line; "": there is none.
     """
-    delimiter, header, least = layout.delimiter, layout.header, len(layout.names) - 1
-    if not delimiter:
-        yield from ((number, line) for number, line in lines if number > layout.lines and line.strip())
-        return
-    begun, part = 0, ""
-    for number, line in lines:
-        if line.count(delimiter) >= least:
-            if part:
-                _too_few(left_out, begun)
-                part = ""
-            if line != header:
-                yield number, line
-            elif left_out is not None and number > layout.lines:
-                left_out.row("the header again", number)
-        elif part:
-            part = f"{part}\n{line}"
-            if part.count(delimiter) >= least:
-                yield begun, part
-                part = ""
-            elif len(part) > _LONGEST_ROW:
-                _too_few(left_out, begun)
-                part = ""
+
+    def __init__(self, layout: SacctLayout, left_out: LeftOut | None = None) -> None:
+        self.part = ""
+        self._begun = 0
+        self._left_out = left_out
+        self._delimiter, self._header, self._lines = layout.delimiter, layout.header, layout.lines
+        self._least = len(layout.names) - 1
+
+    def add(self, number: int, line: str) -> tuple[int, str] | None:
+        """The row that a line ends, with the number of its first line; None if it ends none."""
+        if not self._delimiter:
+            return (number, line) if number > self._lines and line.strip() else None
+        if line.count(self._delimiter) >= self._least:
+            if self.part:
+                self._too_few()
+            if line != self._header:
+                return number, line
+            if self._left_out is not None and number > self._lines:
+                self._left_out.row("the header again", number)
+        elif self.part:
+            self.part = part = f"{self.part}\n{line}"
+            if part.count(self._delimiter) >= self._least:
+                self.part = ""
+                return self._begun, part
+            if len(part) > _LONGEST_ROW:
+                self._too_few()
         elif line:
-            begun, part = number, line
-    if part:
-        _too_few(left_out, begun)
+            self._begun, self.part = number, line
+        return None
 
+    def end(self) -> None:
+        """There are no more lines."""
+        if self.part:
+            self._too_few()
 
-def _too_few(left_out: LeftOut | None, line: int) -> None:
-    if left_out is not None:
-        left_out.row("the row has fewer values than the header", line)
+    def _too_few(self) -> None:
+        self.part = ""
+        if self._left_out is not None:
+            self._left_out.row("the row has fewer values than the header", self._begun)
 
 
 # Options in the command line of a submission: dependency, constraint, named and exclusive hosts

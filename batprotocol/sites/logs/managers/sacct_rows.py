@@ -437,6 +437,7 @@ class SacctRows:
     Attributes:
         id: the place of the column with the ids.
         key: the place of the column with the ids that tell whether several rows are of one job.
+        places: the places of the columns in `_USED`; -1: the log does not have it.
 
     Raises:
         InputError: columns are missing without which rows are no jobs.
@@ -460,7 +461,8 @@ class SacctRows:
             return next((columns[name] for name in names if name in columns), -1)
 
         self.id, self.key = place("jobid", "jobidraw"), place("jobidraw", "jobid")
-        self._pick = itemgetter(*(place(*each) for each in _USED))
+        self.places = tuple(place(*each) for each in _USED)
+        self._pick = itemgetter(*self.places)
         self._waited = place("planned", "reserved")
         readers: dict[str, Callable[[str], object]] = {
             "elapsedraw": seconds_of,
@@ -480,6 +482,34 @@ class SacctRows:
             "timelimitraw": minutes_of,
         }
         self._readers = [(columns[name], name, reader) for name, reader in readers.items() if name in columns]
+
+    @property
+    def seen(self) -> tuple[float | None, str]:
+        """The latest submission so far, or None if rows are not in this order; and the cluster of all rows."""
+        return self._latest, self._cluster
+
+    @seen.setter
+    def seen(self, seen: tuple[float | None, str]) -> None:
+        self._latest, self._cluster = seen
+
+    def readers(self) -> tuple[Callable[..., object], ...]:
+        """The readers of texts of rows that are not odd, in the order of `native/sacct.c`.
+
+        Each raises a ValueError for a text of an odd row.
+        """
+        return (
+            _plain_state,
+            codes_of,
+            amounts_of,
+            _plain_walltime,
+            lambda text: None if text in _NO_SPAN else seconds_of(text),
+            lambda text: 0.0 if text in _NO_SPAN else seconds_of(text),
+            lambda text: None if text in NO_HOSTS else self._host_names.of(text) if text else (),
+            count_of,
+            _no_time,
+            self._clock.hour,
+            submission_of,
+        )
 
     def jobs(self, values: list[str], line: int) -> Sequence[LoggedJob]:
         """The jobs of a row: none, one, or one for each task of an array that waited together (`3_[1-4]`)."""
@@ -712,3 +742,28 @@ _NEEDED: Final = {
     "Start": {"start"},
     "End": {"end", "elapsed", "elapsedraw"},
 }
+
+
+# Rows that are not odd, in C
+
+
+def _plain_state(text: str) -> tuple[AttemptState, int]:
+    """A state that needs no word about it, and its flags: 1 it went on, 2 it waits, 4 it may never have started."""
+    state = state_of(text)
+    if text in LEFT_OUT or state is None or state is AttemptState.UNKNOWN:
+        raise ValueError(text)
+    pending = state is AttemptState.PENDING
+    return state, (state in WENT_ON) | pending << 1 | (state in NEVER_STARTED) << 2
+
+
+def _plain_walltime(limit: str, minutes: str) -> float | None:
+    """A time limit that the log has, or none."""
+    if OF_PARTITION in (limit, minutes):
+        raise ValueError(limit)
+    return walltime_of(limit, minutes)
+
+
+def _no_time(text: str) -> None:
+    """The text says that there is no time."""
+    if text not in NOTHING:
+        raise ValueError(text)
