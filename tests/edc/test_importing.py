@@ -200,6 +200,14 @@ def test_data_of_somebody_else_are_refused(missing: str) -> None:
             taken(data)
 
 
+def test_the_library_is_there_or_a_sentence_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options, "__file__", str(tmp_path / "options.py"))
+    with pytest.raises(SchedulerError, match="Install a C compiler"):
+        options.library()
+    (tmp_path / "libscheduler.so.0").write_bytes(b"")
+    assert options.library() == str(tmp_path / "libscheduler.so.0")
+
+
 def test_the_library_of_python_is_found_where_it_is(tmp_path: Path) -> None:
     """By the names of its build, in the folders of its build, and then in those of the installation."""
     places = [

@@ -40,7 +40,7 @@ def test_what_is_copied_says_so(name: str) -> None:
     """A compiled class that is made with arguments can be copied and pickled, as simulators are, if it says so.
 
     So can classes derived from one that does. A reader of `wire` lives for one call. One that may not be derived from
-    either has fields without values when it is made by what is not compiled.
+    either has fields without values when it is made by what is not compiled, such as a policy.
     """
     tree = ast.parse((ROOT / "batprotocol" / name).read_text())
     bad = []
@@ -49,7 +49,7 @@ def test_what_is_copied_says_so(name: str) -> None:
             continue
         made = [part for part in each.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"]
         wanted = made and len(made[0].args.args) > 1 + len(made[0].args.defaults)
-        derived = any(isinstance(base, ast.Name) for base in each.bases)
+        derived = any(isinstance(base, ast.Name) for base in each.bases) and not name.startswith("policies/")
         if wanted and not derived and MARK not in map(ast.unparse, each.decorator_list):
             bad.append(each.name)
     assert not bad

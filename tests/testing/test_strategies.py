@@ -20,6 +20,9 @@ from support import snake
 
 from batprotocol import model
 from batprotocol.model import BATSIM_TO_EDC, EDC_TO_BATSIM, Direction, Doubles, Message, ProtocolEnum, Value
+from batprotocol.policies import Policy
+from batprotocol.simulator import simulate
+from batprotocol.testing import simulations
 from batprotocol.testing import strategies as bat
 
 WITHOUT_ENGINE = True
@@ -411,3 +414,58 @@ except ImportError as error:
 @pytest.mark.long
 def test_the_library_does_not_import_hypothesis() -> None:
     assert run("import sys, batprotocol, batprotocol.testing; print('hypothesis' in sys.modules)").strip() == "False"
+
+
+# Inputs of simulations
+
+
+@given(st.data(), st.booleans(), st.sampled_from([(), ("pfs", "other")]))
+def test_what_is_drawn_can_be_simulated(data: st.DataObject, energy: bool, storages: tuple[str, ...]) -> None:
+    """Jobs fit the hosts, names are unique, and all jobs of a policy end."""
+    least, most = sorted(data.draw(st.tuples(st.integers(1, 6), st.integers(1, 6))))
+    platform = data.draw(simulations.platforms(min_hosts=least, max_hosts=most, storages=storages, energy=energy))
+    computing = platform.computation_hosts
+    assert least <= len(computing) <= most
+    assert len({host.name for host in platform.hosts}) == len(platform.hosts)
+    assert {host.name for host in platform.hosts} - {host.name for host in computing} >= set(storages)
+    assert all((host.watts is not None) >= energy for host in platform.hosts)
+    assert all(bool(host.sleep_pstates) >= energy for host in computing)
+    jobs = data.draw(st.integers(0, 8))
+    workload = data.draw(simulations.workloads(hosts=least, max_jobs=jobs, storages=storages, name="w0"))
+    assert len(workload) <= jobs
+    assert len({job.id for job in workload}) == len(workload)
+    assert all(1 <= job.job.resource_request <= least for job in workload)
+    used = {job.job.profile_id for job in workload}
+    assert used <= workload.profiles.keys()
+    given_parts = [getattr(each.profile, "profile_ids", ()) for each in workload.profiles.values()]
+    parts = {part if "!" in part else f"w0!{part}" for each in given_parts for part in each}
+    assert used | parts == workload.profiles.keys()
+    lists = [data.draw(simulations.external_event_lists(name="ee0"))]
+    assert len(lists[0].events) <= 6
+    result = simulate(platform, workload, Policy(), energy=energy, external_events=lists, corrected=True)
+    assert result.is_complete
+    rows = list(result.jobs)
+    assert len(rows) == len(workload)
+    assert all(row.finish_time is not None for row in rows)
+
+
+def test_compositions_of_all_kinds_come_up() -> None:
+    """Only where they are asked for, as Batsim refuses two of them."""
+    kinds: dict[bool, set[type]] = {True: set(), False: set()}
+
+    @settings(max_examples=150, database=None)
+    @given(st.data(), st.booleans())
+    def look(data: st.DataObject, compositions: bool) -> None:
+        drawn = data.draw(simulations.workloads(hosts=2, compositions=compositions, storages=["pfs"]))
+        kinds[compositions] |= {type(each.profile) for each in drawn.profiles.values()}
+
+    look()
+    simple = {
+        model.DelayProfile,
+        model.ParallelTaskHomogeneousProfile,
+        model.ParallelTaskProfile,
+        model.ParallelTaskOnStorageHomogeneousProfile,
+        model.SequentialCompositionProfile,
+    }
+    assert kinds[False] == simple
+    assert kinds[True] == simple | {model.ForkJoinCompositionProfile, model.ParallelTaskMergeCompositionProfile}

@@ -316,6 +316,9 @@ def _partition(
 ) -> PartitionLine:
     fields = dict(record.fields)
     members: set[str] = set()
+    is_linear = reader.fields.get("select", {}).get("plugin", "linear") == "linear"
+    if is_linear and fields.get("over_subscribe") == "force" and fields["over_subscribe_jobs"] > 1:
+        reader.misses(record.line, "OverSubscribe=FORCE", "is not followed with select/linear")
     listed = ",".join(fields.pop("nodes", "").split())
     if _BEHIND.search(listed):
         reader.misses(record.line, "Nodes", _REFUSED_NAMES)

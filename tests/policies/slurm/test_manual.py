@@ -261,3 +261,31 @@ def test_an_option_of_sbatch_that_nobody_knows_is_refused(name: str) -> None:
     if name not in SBATCH:
         with pytest.raises(InputError, match=f"the option --{name} of sbatch is not known"):
             described([f"--{name}=1"])
+
+
+SHARED = "SelectType=select/cons_tres"
+PREEMPTS = "PreemptType=preempt/partition_prio"
+
+
+@pytest.mark.parametrize(
+    ("lines", "partition", "named"),
+    [
+        (f"{PREEMPTS}\nPreemptMode=SUSPEND,GANG", "", ["PreemptMode=SUSPEND", "PreemptMode/gang"]),
+        (f"{PREEMPTS}\nPreemptMode=REQUEUE", "PreemptMode=SUSPEND", ["PreemptMode=SUSPEND"]),
+        (f"{PREEMPTS}\nPreemptMode=REQUEUE", "PreemptMode=GANG", ["PreemptMode=GANG"]),
+        (f"{PREEMPTS}\nPreemptMode=REQUEUE", "PreemptMode=WITHIN", ["PreemptMode"]),
+        (f"{PREEMPTS}\nPreemptMode=REQUEUE", "PreemptMode=CANCEL", []),
+        (SHARED, "OverSubscribe=YES:2", ["OverSubscribe=YES"]),
+        (SHARED, "OverSubscribe=FORCE:2", []),
+        (SHARED, "OverSubscribe=EXCLUSIVE", []),
+        ("", "OverSubscribe=FORCE:2", ["OverSubscribe=FORCE"]),
+        ("", "OverSubscribe=FORCE:1", []),
+        ("TopologyPlugin=topology/3d_torus", "", ["TopologyPlugin=3D_TORUS"]),
+        ("TopologyPlugin=topology/hypercube", "", ["TopologyPlugin=HYPERCUBE"]),
+        ("TopologyParam=Dragonfly", "", ["TopologyParam/Dragonfly"]),
+        ("", "Foo=1", ["Foo"]),
+    ],
+)
+def test_values_of_slurm_conf_that_are_not_followed_are_named(lines: str, partition: str, named: list[str]) -> None:
+    conf = f"{lines}\nNodeName=n[0-3] CPUs=4\nPartitionName=p Nodes=ALL Default=YES {partition}\n"
+    assert [each.name for each in configuration_of(conf).not_followed] == named

@@ -190,6 +190,12 @@ SMALL = '[job]\nid = "job"\n[attempt]\nsubmitted = "t"\n'
         ("[job", "this is not TOML"),
         (f"a = {'1' * 5000}", "this is not TOML"),
         ("[job]\n", "object missing required field `attempt`"),
+        (f"more = 1\n{SMALL}", "object contains unknown field `more`"),
+        (f'{SMALL}ended = {{ column = "x", more = "s" }}', "attempt[...]: object contains unknown field `more`"),
+        (
+            f'{SMALL}[join]\nmore = 1\nfile = "x"\non = "a"\ncolumns = {{}}',
+            "join: object contains unknown field `more`",
+        ),
         ('[job]\nid = 3\n[attempt]\nsubmitted = "t"', "job[...]: expected `str | object`, got `int`"),
         (f'{SMALL}unti = "s"', "attempt: expected one of submitted, eligible"),
         (

@@ -15,7 +15,7 @@ from sacct_lines import SAMPLES, local, parsable, sample, sample_rows, span
 
 from batprotocol._util.times import zone_of
 from batprotocol.errors import InputError
-from batprotocol.sites.logs import Attempt, LeftOut, LoggedJob, sources
+from batprotocol.sites.logs import Attempt, AttemptState, LeftOut, LoggedJob, sources
 from batprotocol.sites.logs.imports import ChosenJobs
 from batprotocol.sites.logs.managers import _sacct, rows, sacct
 from batprotocol.sites.logs.managers.sacct_columns import SacctLayout, layout_of
@@ -247,6 +247,14 @@ def test_ids_that_come_again_in_rows_that_are_read_in_python(tmp_path: Path) -> 
             [name for name in _COLUMNS if name != "JobIDRaw"],
         )
     )
+    check_same(path)
+
+
+def test_rows_of_one_job_whose_ids_are_last(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("State|Submit|Start|End|JobID\nREQUEUED|100|110|120|7\nCOMPLETED|120|130|140|7\n")
+    (job,) = sacct.read_sacct(path, LeftOut())
+    assert [attempt.state for attempt in job.attempts] == [AttemptState.REQUEUED, AttemptState.COMPLETED]
     check_same(path)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,7 +16,7 @@ from sacct_lines import local, parsable, read, reasons, rows_of
 
 from batprotocol.errors import InputError
 from batprotocol.sites.logs import Attempt, AttemptState, LoggedJob
-from batprotocol.sites.logs.managers.rows import tasks_of
+from batprotocol.sites.logs.managers.rows import amount_of, moment_of, number_of, tasks_of, text_of
 from batprotocol.sites.logs.managers.sacct_columns import SubmitOptions, submission_of
 from batprotocol.sites.logs.managers.sacct_rows import (
     TWICE,
@@ -416,3 +418,64 @@ def test_cores_fill_hosts_unless_each_has_as_many(
     job, _ = one(tmp_path, SubmitLine=line, NodeList=hosts)
     assert job is not None
     assert job.packed is is_packed
+
+
+# Values of any resource manager
+
+
+def read_by(read: Any, value: Any) -> Any:
+    """A value, or "refused"."""
+    try:
+        return read(value)
+    except ValueError:
+        return "refused"
+
+
+@pytest.mark.parametrize(
+    ("value", "number", "amount", "moment"),
+    [
+        (None, None, None, None),
+        ("", None, None, None),
+        (0, 0.0, None, None),
+        ("0", 0.0, None, None),
+        (-1, -1.0, None, None),
+        ("-1", -1.0, None, None),
+        (1, 1.0, 1, 1.0),
+        ("1", 1.0, 1, 1.0),
+        (1.5, 1.5, "refused", 1.5),
+        ("1.5", 1.5, "refused", 1.5),
+        (-2, -2.0, "refused", "refused"),
+        (-0.5, -0.5, "refused", "refused"),
+        (220_000_000_000, 220e9, 220_000_000_000, 220e9),
+        (220_000_000_001, 220_000_000_001.0, 220_000_000_001, "refused"),
+        (2**53, 2.0**53, 2**53, "refused"),
+        (True, "refused", "refused", "refused"),
+        (math.nan, "refused", "refused", "refused"),
+        (math.inf, "refused", "refused", "refused"),
+        ("x", "refused", "refused", "refused"),
+        (" 1", "refused", "refused", "refused"),
+        ([], "refused", "refused", "refused"),
+    ],
+)
+def test_numbers_amounts_and_moments(value: Any, number: Any, amount: Any, moment: Any) -> None:
+    assert (read_by(number_of, value), read_by(amount_of, value), read_by(moment_of, value)) == (number, amount, moment)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a", "a"),
+        ("", None),
+        (7, "7"),
+        (-7, "-7"),
+        (2**64, str(2**64)),
+        (2**64 + 1, None),
+        (-(2**64) - 1, None),
+        (True, None),
+        (1.5, None),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_texts(value: Any, text: str | None) -> None:
+    assert text_of(value) == text

@@ -455,8 +455,8 @@ def _mostly_native(native: _sacct.Rows, reader: _TextRows, rows: SacctRows, left
 def _repeated(source: Source, layout: SacctLayout, column: int) -> dict[str, int]:
     """The ids that have several rows, with their numbers."""
     repeated = RepeatedIds()
-    delimiter = layout.delimiter
-    if delimiter and layout.is_plain_before(column):  # whatever the rest of the row is: this is its first line
+    delimiter, is_last = layout.delimiter, column + 1 == len(layout.names)
+    if delimiter and not is_last and layout.is_plain_before(column):  # whatever the rest is: this is its first line
         for _, piece in source.pieces():
             repeated.add_column(piece, delimiter, column)
     else:

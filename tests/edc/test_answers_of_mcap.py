@@ -3,66 +3,45 @@
 from __future__ import annotations
 
 import struct
-import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from mcaps import (
+    B2E,
+    CHANNELS,
+    DATA_END,
+    E2B,
+    FOOTER,
+    HEADER,
+    LONG,
+    MAGIC,
+    chunk,
+    indexed,
+    message,
+    record,
+    text,
+)
 
-pytest.importorskip("mcap")
-pytest.importorskip("lz4")
-
-import lz4.frame
-import zstandard
-
-from batprotocol import Message
+from batprotocol.edc.recording.mcap_reader import McapFile
+from batprotocol.edc.recording.names import MOST
 from batprotocol.errors import CaptureError
-from batprotocol.model import Direction
-from batprotocol.recordings import Capture
 
 pytestmark = pytest.mark.once
 
-MAGIC = b"\x89MCAP0\r\n"
-B2E, E2B = Direction.BATSIM_TO_EDC, Direction.EDC_TO_BATSIM
 
-
-def text(value: str) -> bytes:
-    return struct.pack("<I", len(value)) + value.encode()
-
-
-def record(code: int, content: bytes) -> bytes:
-    return struct.pack("<BQ", code, len(content)) + content
-
-
-def channel(number: int, topic: str, **told: str) -> bytes:
-    pairs = b"".join(text(key) + text(value) for key, value in told.items())
-    return record(4, struct.pack("<HH", number, 0) + text(topic) + text("x") + struct.pack("<I", len(pairs)) + pairs)
-
-
-def message(number: int, time: float, sender: int = 1, wall: int = 0, data: bytes | None = None) -> bytes:
-    said = Message(time).to_binary() if data is None else data
-    return record(5, struct.pack("<HIQQ", sender, number, int(time * 1e9), wall) + said)
-
-
-def chunk(
-    content: bytes, first: float, last: float, how: str = "", crc: int | None = None, size: int | None = None
-) -> bytes:
-    packed = {"": bytes, "zstd": zstandard.compress, "lz4": lz4.frame.compress}.get(how, bytes)(content)
-    start = struct.pack("<QQQI", int(first * 1e9), int(last * 1e9), len(content) if size is None else size,
-                        zlib.crc32(content) if crc is None else crc)  # fmt: skip
-    return record(6, start + text(how) + struct.pack("<Q", len(packed)) + packed)
-
-
-HEADER = MAGIC + record(1, text("batprotocol") + text("test"))
-CHANNELS = channel(1, "batsim_to_edc") + channel(2, "edc_to_batsim/frame", tail="\0", name="-s2b.fb", digits="3")
-CHANNELS += channel(3, "somebody/else")
-DATA_END = record(15, bytes(4))
-FOOTER = record(2, bytes(20)) + MAGIC
+@contextmanager
+def opened(path: Path) -> Iterator[McapFile]:
+    with open(path, "rb") as file:
+        yield McapFile(str(path), file)
 
 
 def told(path: Path, data: bytes) -> tuple[list[tuple[object, ...]], str]:
     path.write_bytes(data)
-    with Capture(path) as run:
-        return [(each.number, each.direction, each.time, each.wall, each.name) for each in run], run.missing
+    with opened(path) as run:
+        entries = [each for _, each in run.entries(0, MOST)]
+        return [(each.number, each.direction, each.time, each.wall, each.name) for each in entries], run.missing
 
 
 UNFINISHED = "It was not finished by the program that recorded it: there may be more than"
@@ -108,53 +87,20 @@ def test_without_an_index(data: bytes, found: list[tuple[object, ...]], missing:
     assert told(tmp_path / "a.mcap", HEADER + data) == (found, missing)
 
 
-def indexed(chunks: list[tuple[bytes, float, float]], crc: bool = True, more: bytes = b"") -> bytes:
-    """A file with these chunks, their first and last times, and an index."""
-    data, index = HEADER, b""
-    for content, first, last in chunks:
-        times = struct.pack("<QQ", int(first * 1e9), int(last * 1e9))
-        place = struct.pack("<QQ", len(data), len(content))
-        index += record(8, times + place + struct.pack("<IQ", 0, 0) + text("") + struct.pack("<QQ", 0, 0))
-        data += content
-    data += DATA_END
-    start = len(data)
-    summary = CHANNELS + index + more
-    told_ = struct.pack("<BQQQ", 2, 20, start, 0)
-    checksum = zlib.crc32(told_, zlib.crc32(summary)) if crc else 0
-    return data + summary + told_ + struct.pack("<I", checksum) + MAGIC
-
-
-def two_of(number: int) -> tuple[bytes, float, float]:
-    """A chunk with two messages, and their times."""
-    first, last = 10.0 * number, 10.0 * number + 5
-    return chunk(message(2 * number, first, 1) + message(2 * number + 1, last, 2), first, last), first, last
-
-
-LONG = [two_of(number) for number in range(5)]
-
-
 @pytest.mark.parametrize("crc", [True, False])
-def test_with_an_index(crc: bool, tmp_path: Path) -> None:
+def test_an_index_spares_chunks(crc: bool, tmp_path: Path) -> None:
+    """All messages of some moments are read, and no others than those of their chunks and of the one before."""
     path = tmp_path / "a.mcap"
     path.write_bytes(indexed(LONG, crc))
-    with Capture(path) as run:
-        assert [each.time for each in run] == [5.0 * number for number in range(10)]
-        assert run.missing == ""
-        for start, end, times in (
-            (0.0, 0.0, [0.0]),
-            (0.0, 5.0, [0.0, 5.0]),
-            (6.0, 9.0, []),
-            (5.0, 10.0, [5.0, 10.0]),
-            (15.0, 25.0, [15.0, 20.0, 25.0]),
-            (44.0, 99.0, [45.0]),
-            (46.0, 99.0, []),
-        ):
-            assert [each.time for each in run.between(start, end)] == times
-        for time, found in ((0.0, 0.0), (4.0, 0.0), (9.9, 5.0), (10.0, 10.0), (44.9, 40.0), (99.0, 45.0)):
-            entry = run.at(time)
-            assert entry is not None
-            assert entry.time == found
-        assert run.at(-1.0) is None
+    with opened(path) as run:
+        for start in range(0, 60, 2):
+            for end in range(start, 60, 7):
+                found = [moment // 10**9 for moment, _ in run.entries(start * 10**9, end * 10**9)]
+                assert found == sorted(found)
+                assert {each for each in range(0, 50, 5) if start <= each <= end} <= set(found)
+                assert all(start - 20 < each < end + 10 for each in found)
+        assert [moment for moment, _ in run.entries(0, MOST)] == [5 * 10**9 * number for number in range(10)]
+        assert run.missing == run.fault == ""
 
 
 def test_an_index_that_is_not_believed(tmp_path: Path) -> None:
@@ -181,12 +127,12 @@ def test_what_else_is_kept(tmp_path: Path) -> None:
     attached = record(9, kept + struct.pack("<I", 0))
     path = tmp_path / "a.mcap"
     path.write_bytes(HEADER + other + metadata + attached + RECORDS + DATA_END + FOOTER)
-    with Capture(path) as run:
+    with opened(path) as run:
         assert dict(run.metadata) == {"a": "b"}
         assert list(run.attachments()) == [("n.txt", b"abc")]
-        assert len(list(run)) == 2
+        assert len(list(run.entries(0, MOST))) == 2
     path.write_bytes(HEADER + RECORDS + DATA_END + FOOTER)
-    with Capture(path) as run:
+    with opened(path) as run:
         assert dict(run.metadata) == {}
         assert list(run.attachments()) == []
 
@@ -203,8 +149,8 @@ def test_what_else_is_kept(tmp_path: Path) -> None:
 def test_what_is_no_capture(data: bytes, said: str, tmp_path: Path) -> None:
     path = tmp_path / "a.mcap"
     path.write_bytes(data)
-    with pytest.raises(CaptureError) as refused:
-        Capture(path)
+    with open(path, "rb") as file, pytest.raises(CaptureError) as refused:
+        McapFile(str(path), file)
     assert refused.value.reason == said
 
 
