@@ -17,6 +17,7 @@ __all__ = ["LIBRARY", "MODULES", "WITHOUT", "leave_only", "place_compiled"]
 MODULES: Final = {
     "batprotocol/wire/_native": "there is no native engine: the slower one in Python serves",
     "batprotocol/gym/_play": "there are no native worlds: environments step in Python",
+    "batprotocol/policies/_plan": "there are no native plans: the policy slurm plans jobs in Python",
     "batprotocol/policies/_profile": "there are no native profiles: policies make reservations in Python",
     "batprotocol/simulator/actions/_actions": "there are no native actions: simulations go through time in Python",
     "batprotocol/sites/logs/managers/_sacct": "there are no native rows of sacct: logs of Slurm are read in Python",

@@ -29,7 +29,7 @@ from batprotocol.wire.binary import ENGINE
 
 print(f"from {batprotocol.__path__[0]}, engine: {ENGINE}")
 assert ENGINE == "native", ENGINE
-for name in ("gym._play", "policies._profile", "simulator._copier", "sites.logs.managers._sacct"):
+for name in ("gym._play", "policies._plan", "policies._profile", "simulator._copier", "sites.logs.managers._sacct"):
     try:
         importlib.import_module(f"batprotocol.{name}")
     except ImportError as error:

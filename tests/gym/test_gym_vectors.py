@@ -152,6 +152,27 @@ def test_a_call_is_what_gymnasium_makes_of_single_environments(
     assert ours.engine == "native"
 
 
+def test_all_refusals_are_those_of_single_environments() -> None:
+    """Each kind of refusal comes, with its words, in kinds that wait and in kinds that do not."""
+    from gymnasium.vector import SyncVectorEnv
+
+    begins = set()
+    for name, options in KINDS:
+        chosen = {"workload": "lublin:16?jobs=60&seed=2", "jobs": 20, "max_queue": 4, **options}
+        ours, theirs = native(kind=name, **chosen), SyncVectorEnv([lambda: in_python(name)(**chosen)] * 3)  # noqa: B023
+        equal(ours.reset(seed=2), theirs.reset(seed=2))
+        chance = np.random.default_rng(3)
+        for _ in range(60):
+            last = ours.single_action_space.n - 1  # to wait, in some kinds
+            actions = np.where(chance.random(3) < 0.6, last, chance.integers(last + 1, size=3))
+            told = ours.step(actions)
+            equal(told, theirs.step(actions))
+            begins |= {" ".join(why.split()[-4:]) for why in told[4].get("refused", ()) if why}
+    found = {why for why in begins if not why.endswith("jobs wait")}
+    assert found == {"does not fit now", "first job is chosen", "so no job starts"}
+    assert any(why.endswith("jobs wait") for why in begins)
+
+
 def test_rewards_of_long_queues_are_added_as_in_python() -> None:
     """Sums of floats depend on their order: up to 300 jobs wait here, and more than 128 start in one step."""
     chance = np.random.default_rng(1)

@@ -17,6 +17,7 @@ TESTED = {
         "gym/test_gym_worlds.py gym/test_gym_vectors.py",
         "(refuse or backfilling or equal or single or between)",
     ),
+    "policies._plan": ("policies/slurm/test_compiled_plans.py", "not many"),
     "simulator.actions._actions": (
         "simulator/test_actions.py",
         "(wrong or broken or told or demands or cancelled or both_kinds) and not python",

@@ -20,7 +20,7 @@ from batprotocol.policies.slurm.loops import StartOutcome, run_backfill, run_mai
 from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob
 from batprotocol.policies.slurm.reservations import NodeReservation
 from batprotocol.policies.slurm.rules import SlurmRules, grace_end, may_preempt, victims_of
-from batprotocol.policies.slurm.selection import NodeReleases, PossibleStart, notes_patience
+from batprotocol.policies.slurm.selection import Linear, NodeReleases, PossibleStart, notes_patience
 from batprotocol.policies.slurm.state import ControllerActions, ControllerState, Endings, JobPriorities
 from batprotocol.workloads.requests import Request
 from batprotocol.workloads.requests.notation import Dependency
@@ -398,6 +398,12 @@ class Controller:
     def idle(self) -> int:
         """The nodes that have no job."""
         return self.available & ~self._selection.used
+
+    @property
+    def whole_nodes(self) -> Linear | None:
+        """The selection, if jobs have whole nodes that no reservation or preemption takes or gives; None else."""
+        found = None if self.cluster.preempts or self.reservations.names() else self._selection
+        return found if isinstance(found, Linear) else None
 
     def possible_start(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int

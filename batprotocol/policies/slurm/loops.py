@@ -10,15 +10,18 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from operator import and_
-from typing import NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from batprotocol.policies.availability import Steps
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition
-from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob, SlurmQueue
+from batprotocol.policies.slurm.queue import JobStage, NodeShare, RankedEntry, SlurmEntry, SlurmJob, SlurmQueue
 from batprotocol.policies.slurm.reservations import NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules
-from batprotocol.policies.slurm.selection import NodeReleases, PossibleStart
+from batprotocol.policies.slurm.selection import Linear, NodeReleases, PossibleStart, _plan
 from batprotocol.sites.slurm.configuration import SchedulerParameters
+
+if TYPE_CHECKING:
+    from batprotocol.policies._plan import Plan
 
 __all__ = [
     "BackfillResult",
@@ -212,6 +215,10 @@ class JobStarter(Protocol):
     def preempts(self) -> bool:
         """Whether running jobs may give way to others."""
 
+    @property
+    def whole_nodes(self) -> Linear | None:
+        """The selection, if jobs have whole nodes that no reservation or preemption takes or gives; None else."""
+
     def possible_start(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
     ) -> PossibleStart | None:
@@ -370,7 +377,14 @@ def run_backfill(
         epoch: the seconds of the day at which the simulation began, as times are rounded on the clock.
         is_quick: whether it takes short cuts: it ends as soon as no more job can start now.
     """
-    return _BackfillRun(starter, loops, now, epoch, is_quick).run(queue)
+    linear = starter.whole_nodes if is_quick and _plan is not None and not loops.assoc_limit_stop else None
+    if linear is None or not now + loops.bf_window < _LAST:
+        return _BackfillRun(starter, loops, now, epoch, is_quick).run(queue)
+    return _CompiledRun(starter, loops, now, epoch, linear).run(queue)
+
+
+_LAST: Final = 2.0**52
+"""Times before this second are exact in C."""
 
 
 class _BackfillRun:
@@ -381,7 +395,7 @@ class _BackfillRun:
         self.starter, self.loops, self.now, self.epoch = starter, loops, now, epoch
         self.window_end = now + int(loops.bf_window)
         self.resolution = int(loops.bf_resolution)
-        self.space = PlannedNodes(now, self.window_end, starter.available, self.resolution)
+        self.space = self._space()
         self.counts: Counter[object] = Counter()
         self.tested = self.started = 0
         self.has_moved = False
@@ -392,9 +406,20 @@ class _BackfillRun:
         self.rejected: set[tuple[str, str, str]] = set()
         self.preempting: set[SlurmJob] = set()
 
+    def _space(self) -> PlannedNodes:
+        return PlannedNodes(self.now, self.window_end, self.starter.available, self.resolution)
+
+    def _frees(self, job: SlurmJob) -> NodeReleases | None:
+        """When nodes are free of running jobs, as `next_room` takes it; None: something else decides, too."""
+        return self.starter.frees(job)
+
     def run(self, queue: SlurmQueue) -> BackfillResult:
-        loops, starter, is_quick = self.loops, self.starter, self.is_quick
-        entries = queue.snapshot()
+        """Look at the jobs of the queue."""
+        self._look_at(queue.snapshot())
+        return BackfillResult(self.started, self.has_moved, -1 if self.started else self.until)
+
+    def _look_at(self, entries: list[RankedEntry]) -> None:
+        loops, is_quick = self.loops, self.is_quick
         for _, _, entry in entries:
             entry.job.planned, entry.job.planned_nodes = 0, 0
         ahead = 0  # the next job that may start now: plans only take nodes, so that those before it never may
@@ -402,7 +427,7 @@ class _BackfillRun:
             job, partition = entry.job, entry.partition
             if is_quick and self.has_moved:
                 ahead = max(ahead, place)
-                while ahead < len(entries) and not self._may_start(entries[ahead][2]):
+                while ahead < len(entries) and not self.may_start(entries[ahead][2]):
                     ahead += 1
                 if ahead == len(entries):
                     break  # what is left can only be planned, and nobody asks for the plan
@@ -414,17 +439,23 @@ class _BackfillRun:
                 break
             if loops.bf_node_space_size and len(self.space) >= loops.bf_node_space_size:
                 break
-            self.tested += 1
-            if job.array is not None and not self._array_may(job, partition):
-                continue
-            if not starter.rules.array_may_start(job):
-                continue
-            if not loops.assoc_limit_stop and not starter.rules.may_start(job, partition):
-                continue
-            if starter.rules.lacks_licenses(job, self.now) or self._is_over(job, partition) or not partition.is_up:
-                continue
+            self._look(job, partition)
+
+    def _look(self, job: SlurmJob, partition: ClusterPartition) -> None:
+        self.tested += 1
+        if self.admits(job, partition):
             self._test(job, partition)
-        return BackfillResult(self.started, self.has_moved, -1 if self.started else self.until)
+
+    def admits(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+        """Whether a job is tested, whatever the nodes are. It counts as looked at then."""
+        loops, rules = self.loops, self.starter.rules
+        if job.array is not None and not self._array_may(job, partition):
+            return False
+        if not rules.array_may_start(job):
+            return False
+        if not loops.assoc_limit_stop and not rules.may_start(job, partition):
+            return False
+        return not (rules.lacks_licenses(job, self.now) or self._is_over(job, partition)) and partition.is_up
 
     def _array_may(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether one more task of the array is looked at. Its limit counts tasks that run, and not planned ones."""
@@ -447,7 +478,7 @@ class _BackfillRun:
         counts.update(key for limit, key in limits if limit)
         return False
 
-    def _is_not_reserved(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+    def is_not_reserved(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether a job starts now or gets no plan."""
         loops = self.loops
         if loops.bf_min_prio_reserve:
@@ -460,7 +491,7 @@ class _BackfillRun:
         limit = loops.bf_job_part_count_reserve
         return limit is not None and self.counts["reserved", partition.name] >= limit
 
-    def _may_start(self, entry: SlurmEntry) -> bool:
+    def may_start(self, entry: SlurmEntry) -> bool:
         """Whether a job may start now, as far as nodes and the plan are concerned, or a look at it has an effect."""
         starter, job, partition = self.starter, entry.job, entry.partition
         if job.leaves and job.leaves_since == math.inf:
@@ -485,10 +516,10 @@ class _BackfillRun:
     def _test(self, job: SlurmJob, partition: ClusterPartition) -> None:
         """Plan a job, or start it."""
         starter, now = self.starter, self.now
-        only_now = self._is_not_reserved(job, partition)
+        only_now = self.is_not_reserved(job, partition)
         minutes, limit = self._minutes(job, partition)
         earlier, later, misses, is_limited = job.planned, max(now, self._blocked_until(job)), 0, False
-        frees = starter.frees(job) if self.is_quick and not only_now else None
+        frees = self._frees(job) if self.is_quick and not only_now else None
         mine, count = partition.nodes & job.allowed & starter.available, max(job.min_nodes, partition.min_nodes)
         length = int(minutes * 60)
         self.until = min(self.until, self.space.begin_after(now + length) - length - 1)
@@ -551,6 +582,10 @@ class _BackfillRun:
             if self.loops.assoc_limit_stop and self._blocks(job, partition, is_limited=is_limited):
                 self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
             return
+        self.note_rejection(job, partition)
+
+    def note_rejection(self, job: SlurmJob, partition: ClusterPartition) -> None:
+        """A job has no plan: the other tasks of its array have none, either."""
         if job.array is not None:
             self.rejected.add((job.array, partition.name, job.reservation))
 
@@ -585,8 +620,89 @@ class _BackfillRun:
         if last >= self.window_end:
             self.until = min(self.until, last - self.window_end + self.now - 1)
         self.has_moved |= bool(placement.nodes & self.starter.idle)  # the state of these nodes becomes "planned"
+        self.note_plan(job, partition)
+        if not earlier or start < earlier:
+            job.planned, job.planned_nodes = start, placement.nodes
+
+    def note_plan(self, job: SlurmJob, partition: ClusterPartition) -> None:
+        """A job has a plan."""
         self.counts["reserved", partition.name] += 1
         if job.array is not None:
             self.arrays[job.array, partition.name] += 1
-        if not earlier or start < earlier:
-            job.planned, job.planned_nodes = start, placement.nodes
+
+
+# The same in C (native/plan.c), where jobs have whole nodes
+
+
+_TO_THE_END, _NOT_PLAIN = 0, 1
+"""Why the loop in C ends: it is done, or a job has what it does not know. Else, a job may start."""
+_PLAIN, _ASKS, _CHOOSES = 1, 2, 4
+"""Flags of a job: the loop in C plans it; it asks whether to test it, and which nodes the job gets."""
+
+
+class _CompiledRun(_BackfillRun):
+    """One run of the loop: in C up to a job that may start or is not plain, in Python for this one, and so on."""
+
+    def __init__(self, starter: JobStarter, loops: SchedulerParameters, now: int, epoch: int, linear: Linear) -> None:
+        self.linear = linear
+        super().__init__(starter, loops, now, epoch, is_quick=True)
+        limits = loops.bf_max_job_user_part, loops.bf_max_job_part, loops.bf_max_job_assoc, loops.bf_max_job_user
+        counts = loops.bf_job_part_count_reserve is not None
+        self.settings = (
+            now,
+            epoch,
+            starter.rules.has_limits or any(limits),
+            bool(loops.bf_min_prio_reserve or loops.bf_min_age_reserve or loops.bf_one_resv_per_job or counts),
+            counts,
+            loops.bf_one_resv_per_job,
+            float(loops.bf_max_job_test),
+            float(loops.bf_max_job_start or 0),
+            float(loops.bf_node_space_size or 0),
+        )
+
+    def _space(self) -> Plan:
+        assert _plan is not None
+        linear, starter = self.linear, self.starter
+        plan: Plan = _plan.Plan(self.now, self.window_end, starter.available, self.resolution, linear.width)
+        return plan
+
+    def _frees(self, job: SlurmJob) -> NodeReleases | None:
+        return None if self.starter.frees(job) is None else self.linear.releases()
+
+    def _look_at(self, entries: list[RankedEntry]) -> None:
+        plan, starter, linear = cast("Plan", self.space), self.starter, self.linear
+        plan.unplan(entries)
+        place = 0
+        while True:
+            nodes, completing = starter.available, starter.completing
+            state = self.tested, self.started, self.has_moved, self.until
+            why, place, state = plan.run(
+                self, entries, place, linear.releases(), nodes, completing, self.settings, state
+            )
+            self.tested, self.started, self.has_moved, self.until = state
+            if why == _TO_THE_END:
+                break
+            _, _, entry = entries[place]
+            if why == _NOT_PLAIN:
+                self._look(entry.job, entry.partition)
+            else:
+                self._test(entry.job, entry.partition)
+            place += 1
+
+    def row_of(self, job: SlurmJob, partition: ClusterPartition) -> tuple[int, int, int, int, int]:
+        """The values that the loop in C has of an entry.
+
+        Returns:
+            The nodes that the job may have, the fewest that it needs, those with what the partition wants, the seconds
+            for which it needs them, and the flags of what is known of it.
+        """
+        flags = _PLAIN if not (job.reservation or job.leaves or job.required) else 0
+        flags |= _ASKS if job.array is not None or job.licenses or not partition.is_up else 0
+        flags |= 0 if self.linear.takes_best_fit(job, partition) else _CHOOSES
+        nodes = partition.nodes & job.allowed & ((1 << self.linear.width) - 1)
+        length = int(60 * self._minutes(job, partition)[0])
+        return nodes, job.min_nodes, max(job.min_nodes, partition.min_nodes), length, flags
+
+    def choose(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> int | None:
+        """The nodes that a job gets of free ones; None if they do not do."""
+        return self.linear.choose(job, nodes, max(job.min_nodes, partition.min_nodes), partition)

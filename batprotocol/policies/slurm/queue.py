@@ -10,7 +10,7 @@ in the key `slurm` of the extra data, an object with the keys of `OPTIONS`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from heapq import heappop
 from itertools import count
@@ -31,6 +31,7 @@ __all__ = [
     "IneligibleJobs",
     "JobStage",
     "NodeShare",
+    "RankedEntry",
     "SlurmEntry",
     "SlurmJob",
     "SlurmQueue",
@@ -229,13 +230,15 @@ class SlurmEntry(QueueEntry[SlurmJob, ClusterPartition]):
 
     Attributes:
         place: the place of the partition among those of the job.
+        row: the entry as the plan in C has it; None: not yet.
     """
 
-    __slots__ = ("place",)
+    __slots__ = ("place", "row")
 
     def __init__(self, job: SlurmJob, partition: ClusterPartition, place: int, number: int) -> None:
         super().__init__(job, partition, partition.tier, number)
         self.place = place
+        self.row: object = None
 
 
 RankedEntry: TypeAlias = tuple[Key, int, SlurmEntry]
@@ -290,7 +293,7 @@ class SlurmQueue:
         """The jobs, in no order."""
         return [entries[0].job for entries in self._entries.values()]
 
-    def snapshot(self) -> Sequence[RankedEntry]:
+    def snapshot(self) -> list[RankedEntry]:
         """The entries as they are now, with their keys and numbers."""
         if self._seen_at != self.changes:
             self._seen = list(self._sorted) if self._is_above is None else self._by_halves()

@@ -633,6 +633,11 @@ class SlurmRules:
         self.preemption = preemption or PartitionPreemption()
         self._arrays: Counter[str] = Counter()
 
+    @property
+    def has_limits(self) -> bool:
+        """Whether limits of associations or qualities of service can keep a job waiting."""
+        return self._keeper.has_limits
+
     def submitted(self, job: SlurmJob) -> None:
         """A job is submitted. Its partitions are then those that it may use.
 
@@ -688,9 +693,9 @@ class SlurmRules:
 
     def charge(self, now: float) -> bool:
         """Charge what jobs have used, as Slurm does when it computes priorities; returns whether limits may change."""
-        if self._keeper.has_limits:
+        if self.has_limits:
             self._keeper.charge(now)
-        return self._keeper.has_limits
+        return self.has_limits
 
     def array_may_start(self, job: SlurmJob) -> bool:
         """Whether the array of a job has fewer running tasks than it may have."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple, Protocol, TypeAlias
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from batprotocol.policies.slurm.cluster import (
     ClusterPartition,
@@ -20,8 +21,11 @@ from batprotocol.policies.slurm.cluster import (
     members,
     runs,
 )
-from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
+from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob
 from batprotocol.sites.slurm.configuration import SwitchLine
+
+if TYPE_CHECKING:
+    from batprotocol.policies._plan import Releases
 
 __all__ = [
     "Linear",
@@ -33,6 +37,12 @@ __all__ = [
     "tree_of",
     "wanted_nodes",
 ]
+
+_plan: Any = None
+with suppress(ImportError):
+    from batprotocol.policies import _plan
+
+    _plan.bind(SlurmEntry, SlurmJob, JobStage.PENDING)
 
 
 NodeReleases: TypeAlias = tuple[list[float], list[int]]
@@ -277,6 +287,7 @@ class Linear:
         self._busy = 0
         self._ends: list[tuple[float, int, int]] = []
         self._frees: NodeReleases | None = None
+        self._releases: Releases | None = None
         self._freed: list[int] | None = None  # the nodes of the first one, two... jobs to end
 
     @property
@@ -298,14 +309,14 @@ class Linear:
         assert job.placement is not None
         self._busy |= job.placement.nodes
         insort(self._ends, (job.end, job.number, job.placement.nodes))
-        self._freed = self._frees = None
+        self._freed = self._frees = self._releases = None
 
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
         assert job.placement is not None
         self._busy &= ~job.placement.nodes
         del self._ends[bisect_left(self._ends, (job.end, job.number, job.placement.nodes))]
-        self._freed = self._frees = None
+        self._freed = self._frees = self._releases = None
 
     def now(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
@@ -319,7 +330,7 @@ class Linear:
         for group in self._weights:  # those of required nodes do not count
             pool |= nodes & group
             if pool.bit_count() >= wanted:
-                found = self._choose(job, pool, count, partition)
+                found = self.choose(job, pool, count, partition)
                 if found is not None:
                     return NodeShare(found, {node: self._cpus[node] for node in members(found)})
         return None
@@ -337,7 +348,7 @@ class Linear:
         count = max(job.min_nodes, partition.min_nodes)
         free = ~self._busy | _held_by(without)
         if (nodes & free).bit_count() >= count:
-            found = self._choose(job, nodes & free, count, partition)
+            found = self.choose(job, nodes & free, count, partition)
             if found is not None:
                 return PossibleStart(now, NodeShare(found, {}))
         freed = self._all_freed()
@@ -348,7 +359,7 @@ class Linear:
             room = nodes & (free | freed[place])
             if room.bit_count() < count:
                 continue
-            found = self._choose(job, room, count, partition)
+            found = self.choose(job, room, count, partition)
             if found is not None:
                 end = self._ends[place][0]
                 return PossibleStart(now + 1 if end <= now else math.floor(end), NodeShare(found, {}))
@@ -360,6 +371,18 @@ class Linear:
         if self._frees is None:
             self._frees = [end for end, _, _ in self._ends], [free, *(free | each for each in freed)]
         return self._frees
+
+    @property
+    def width(self) -> int:
+        """The number of nodes."""
+        return len(self._cpus)
+
+    def releases(self) -> Releases:
+        """The same as `frees`, for the plan in C, which there is."""
+        if self._releases is None:
+            assert _plan is not None
+            self._releases = _plan.Releases(self.width, self._ends, ~self._busy & ((1 << self.width) - 1))
+        return self._releases
 
     def first_end(self) -> float:
         """When the limit of a running job ends first; infinity: none runs."""
@@ -385,7 +408,26 @@ class Linear:
                 low = middle + 1
         return low
 
-    def _choose(self, job: SlurmJob, nodes: int, count: int, partition: ClusterPartition) -> int | None:
+    def takes_best_fit(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+        """Whether a job gets the `best_fit` of the free nodes."""
+        count = max(job.min_nodes, partition.min_nodes)
+        return (
+            not job.required
+            and not job.is_contiguous
+            and (self._tree is None or not self._tree.holds(job))
+            and wanted_nodes(job, partition, count)[0] <= count
+            and self._each * count >= job.cpus
+        )
+
+    def choose(self, job: SlurmJob, nodes: int, count: int, partition: ClusterPartition) -> int | None:
+        """The nodes that a job gets of a set of free ones; None if they do not do.
+
+        Args:
+            job: the job.
+            nodes: the free nodes, at least as many as it needs.
+            count: how many it needs.
+            partition: the partition that it is to run in.
+        """
         wanted, most = wanted_nodes(job, partition, count)
         if job.required & ~nodes:
             return None
