@@ -258,6 +258,13 @@ def test_rows_of_one_job_whose_ids_are_last(tmp_path: Path) -> None:
     check_same(path)
 
 
+def test_digits_that_are_not_ascii_are_no_id(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("JobID|State|Submit|Start|End\n٣|FAILED|1|2|3\n3|FAILED|1|2|3\n4|FAILED|1|2|3\n", "utf-8")
+    assert [job.id for job in sacct.read_sacct(path, LeftOut())] == ["3", "4"]
+    check_same(path)
+
+
 def test_a_log_that_is_not_sorted_says_nothing_of_hours_that_come_twice(tmp_path: Path) -> None:
     row = _row(random.Random(1), 1, timezone.utc, changes=0) | {"State": "COMPLETED", "Elapsed": "", "ElapsedRaw": ""}
     set_back = 1_792_890_000

@@ -255,7 +255,7 @@ class RepeatedIds:
         Raises:
             InputError: too many jobs have several rows.
         """
-        if text.isdecimal() and len(text) <= MOST_DIGITS:
+        if text.isdecimal() and text.isascii() and len(text) <= MOST_DIGITS:
             number = int(text)
             page = self._pages.get(number >> _PAGE)
             if page is None:
