@@ -14,6 +14,7 @@ from commands import ENVIRONMENT, PROGRAM, run_here
 from support import DATA, ROOT
 
 from batprotocol.recordings.commands import live
+from batprotocol.recordings.commands.state import _cut
 
 pytestmark = pytest.mark.once
 
@@ -277,3 +278,10 @@ def test_a_closed_pipe_is_no_fault() -> None:
     done = subprocess.run([*PROGRAM, "diff", POWER, CLUSTER], env=ENVIRONMENT, stdout=write, stderr=subprocess.PIPE)
     os.close(write)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("length", [0, 1, 199, 200, 201, 1000])
+def test_long_host_sets_are_cut_unless_all_is_asked_for(length: int) -> None:
+    hosts = "0-9 " * (length // 4) + "x" * (length % 4)
+    assert _cut(hosts, True) == hosts
+    assert _cut(hosts, False) == (hosts if length <= 200 else f"{hosts[:200]}...")

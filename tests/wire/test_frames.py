@@ -279,7 +279,7 @@ def test_a_frame_with_flags_has_no_time(flags: int, data: bytes) -> None:
 @pytest.mark.parametrize(("flags", "place"), [(1, 2**24 + 1), (2, 2**16 + 2)])
 def test_a_long_frame_with_flags_has_no_time(flags: int, place: int) -> None:
     """Its bytes can look like a table without a time, as those of the next number do."""
-    table = struct.pack("<HH", 4, 4)
+    table = struct.pack("<HHH", 4, 4, 0)
     data = bytearray(place) + table
     data[flags : flags + 4] = struct.pack("<i", flags - place)
     data[:flags] = flags.to_bytes(4, "little")[:flags]
