@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import struct
 from itertools import product
 from typing import Any
 
 import pytest
 from engines import each_engine
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from batprotocol import wire
@@ -254,3 +255,42 @@ def test_a_fault_in_a_size_prefixed_message_has_its_place_in_the_data() -> None:
     with pytest.raises(DecodeError) as bare:
         wire.binary.decode(b"\xff" * 8)
     assert behind.value.offset == (bare.value.offset or 0) + 4
+
+
+# The time
+
+
+def with_root(root: int, now: float = 2.0) -> bytes:
+    """A message whose table is at this place."""
+    data = struct.pack("<I", root) + bytes(root - 4) + struct.pack("<i", 12) + struct.pack("<d", now)
+    table = struct.pack("<HHH", 6, 12, 4)
+    return data[: root - 12] + table + data[root - 12 + len(table) :]
+
+
+@given(st.integers(16, 200), st.floats(allow_nan=False, allow_infinity=False))
+def test_the_time_is_read_unless_the_first_word_is_the_size(root: int, now: float) -> None:
+    data = with_root(root, now)
+    assert frames.time_of(data) == now
+    assert frames.time_of(data + bytes(root)) == now
+    whole = data + bytes(max(0, root + 4 - len(data)))
+    assert frames.time_of(whole[: root + 4]) is None  # a frame of initialization data, whose first word is its size
+
+
+@given(st.sampled_from(sorted(frames.FLAGS.values())), st.binary(max_size=40))
+@example(1, b"")
+@example(1, b"\0\0\xfd\xff\xff\xff" + bytes(40))
+@example(2, b"\0\0\xfa\xff\xff\xff\4\0" + bytes(40))
+def test_a_frame_with_flags_has_no_time(flags: int, data: bytes) -> None:
+    assert frames.time_of(flags.to_bytes(4, "little") + data) is None
+
+
+@pytest.mark.parametrize("hello", ["init", "{}", '{"now": 3}'])
+def test_the_frames_of_the_handshake_have_no_time(hello: str) -> None:
+    assert frames.time_of(frames.encode_init(hello)) is None
+    for format in frames.FLAGS:
+        assert frames.time_of(frames.encode_hello(HELLO, format)) is None
+
+
+@pytest.mark.parametrize("size", range(4))
+def test_less_than_a_word_has_no_time(size: int) -> None:
+    assert frames.time_of(b'{"n'[:size]) is None

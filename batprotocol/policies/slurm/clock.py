@@ -149,6 +149,9 @@ class LoopClock:
         self._asked_at = 0.0
         self._backfill = phases.backfill
         self._changed = -math.inf
+        self._main_of: object = None  # what the next run of the first loop was computed of
+        self._main = (math.inf, True)
+        self._limits_of = (math.nan, 0.0, 0.0, 0.0)  # the first limit, the last check, until when it is, and the answer
 
     # The first loop
 
@@ -161,6 +164,8 @@ class LoopClock:
     def _tick(self, time: float) -> float:
         """The first tick that is not before a time."""
         ticks, period = self._phases.ticks, self._phases.period
+        if len(ticks) == 1:
+            return ticks[0] + math.ceil((time - ticks[0]) / period - 1e-9) * period
         place = bisect_right(ticks, time + 1e-9)
         known = ticks[max(place - 1, 0)]
         if 0 < place < len(ticks):  # the ticks between two known ones
@@ -176,6 +181,12 @@ class LoopClock:
 
     def main(self, now: float) -> tuple[float, bool]:
         """When the first loop runs next, and whether for the whole queue."""
+        of = self._full, self._last, self._ran, self._is_asked, self._asked_at
+        if of != self._main_of:  # it is asked often
+            self._main_of, self._main = of, self._next_main()
+        return self._main
+
+    def _next_main(self) -> tuple[float, bool]:
         full = self._seen(self._least(self._tick(math.floor(self._full) + self._loops.sched_interval)))
         if not self._is_asked:
             return full, True
@@ -231,6 +242,8 @@ class LoopClock:
     def _known(self, due: float) -> float:
         """The known run of the second loop near a time, or within an interval after it, if there is one."""
         cycles = self._phases.cycles
+        if not cycles:
+            return due
         place = bisect_left(cycles, due)
         near = min(cycles[max(place - 1, 0) : place + 1], key=lambda each: abs(each - due), default=due)
         if abs(near - due) < _NAP and near >= self._changed - 0.2:
@@ -256,10 +269,13 @@ class LoopClock:
         """
         if first == math.inf:
             return math.inf
-        checks = self._phases.checks
+        checks, known = self._phases.checks, self._limits_of
+        if not checks and known[0] == first and known[1] == self._limits and now <= known[2]:
+            return known[3]  # it is asked often
         place = bisect_right(checks, now)
         self._limits = self._check(max([self._limits, *checks[:place][-1:]]), now, _CHECKS)
         due = self._check(self._limits, first, _CHECKS, is_after=True)
+        self._limits_of = first, self._limits, self._tick(math.floor(self._limits) + _CHECKS), due
         place = max(bisect_left(checks, now), bisect_left(checks, math.ceil(first)))
         return checks[place] if place < len(checks) and checks[place] <= due + _UNEVEN else due
 

@@ -7,7 +7,7 @@ for the `next_time` at which it does something without a report.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -240,25 +240,28 @@ class Controller:
     def advance(self, now: float) -> None:
         """Do all that is due by a time."""
         while True:
-            due, step = self._due(now)
+            due, place = self._due(now)
             if due > now + 1e-9:
                 break
             self._state.now = max(self._state.now, due)
-            step()
+            checks = self._check_reservations, self._check_limits, self._clean
+            (*checks, self._renew_priorities, self._main, self._backfill)[place]()
         self._state.now = max(self._state.now, now)
 
-    def _due(self, now: float) -> tuple[float, Callable[[], None]]:
-        steps: list[tuple[float, Callable[[], None]]] = [
-            (self._next_reservations(), self._check_reservations),
-            (self._clock.limits(self._first_limit(), self._state.now), self._check_limits),
-            (self._endings.next_clean(), self._clean),
-            (self._state.priorities.next_time(), self._renew_priorities),
+    def _due(self, now: float) -> tuple[float, int]:
+        """The time of the next step, and its place among all of them; the first one of those at one time."""
+        state, clock = self._state, self._clock
+        times = [
+            self._next_reservations(),
+            clock.limits(self._first_limit(), state.now),
+            self._endings.next_clean(),
+            state.priorities.next_time(),
         ]
         if not self._queue and not self._waiting.jobs:
-            self._clock.rest(min(now, *(due for due, _ in steps)))
-        main, is_full = self._clock.main(self._state.now)
-        steps += [(main, lambda: self._main(is_full)), (self._clock.backfill(), self._backfill)]
-        return min(steps, key=lambda each: each[0])
+            clock.rest(min(now, *times))
+        times += (clock.main(state.now)[0], clock.backfill())
+        due = min(times)
+        return due, times.index(due)
 
     # What happens
 
@@ -310,7 +313,8 @@ class Controller:
 
     # The loops
 
-    def _main(self, is_full: bool) -> None:
+    def _main(self) -> None:
+        _, is_full = self._clock.main(self._state.now)
         self._clock.ran_main(self._state.now, is_full=is_full)
         self._run_main(is_full=is_full)
 

@@ -144,10 +144,12 @@ class NodeReservations:
 
     def next_end(self) -> float:
         """When the next one ends; infinity: there is none."""
-        return min((each.end for each in self._known.values()), default=math.inf)
+        return min((each.end for each in self._known.values()), default=math.inf) if self._known else math.inf
 
     def next_seen(self, now: float) -> float:
         """When one that has begun, or begins, is seen next: at once, or when the next one begins."""
+        if not self._known:
+            return math.inf
         return min((max(each.begin, now) for each in self._known.values() if each.end > now), default=math.inf)
 
     def see(self, second: int) -> bool:
