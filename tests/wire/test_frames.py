@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from engines import each_engine
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol import wire
@@ -260,28 +260,32 @@ def test_a_fault_in_a_size_prefixed_message_has_its_place_in_the_data() -> None:
 # The time
 
 
-def with_root(root: int, now: float = 2.0) -> bytes:
-    """A message whose table is at this place."""
-    data = struct.pack("<I", root) + bytes(root - 4) + struct.pack("<i", 12) + struct.pack("<d", now)
-    table = struct.pack("<HHH", 6, 12, 4)
-    return data[: root - 12] + table + data[root - 12 + len(table) :]
-
-
-@given(st.integers(16, 200), st.floats(allow_nan=False, allow_infinity=False))
-def test_the_time_is_read_unless_the_first_word_is_the_size(root: int, now: float) -> None:
-    data = with_root(root, now)
-    assert frames.time_of(data) == now
-    assert frames.time_of(data + bytes(root)) == now
-    whole = data + bytes(max(0, root + 4 - len(data)))
-    assert frames.time_of(whole[: root + 4]) is None  # a frame of initialization data, whose first word is its size
+@given(st.integers(8, 200), st.integers(0, 40), st.floats(allow_nan=False, allow_infinity=False))
+def test_the_time_is_read_unless_the_first_word_is_the_size(root: int, more: int, now: float) -> None:
+    """A frame of initialization data begins with its size, and any text can look like a table."""
+    absent = struct.pack("<IHH", root, 4, 4).ljust(root, b"\0") + struct.pack("<i", root - 4)
+    assert frames.time_of(absent) is None
+    assert frames.time_of(absent + bytes(more)) == (0.0 if more else None)
+    there = struct.pack("<IHHH", root + 4, 6, 12, 4).ljust(root + 4, b"\0") + struct.pack("<id", root, now)
+    assert frames.time_of(there) == now
+    assert frames.time_of(there[:-8]) is None
 
 
 @given(st.sampled_from(sorted(frames.FLAGS.values())), st.binary(max_size=40))
-@example(1, b"")
-@example(1, b"\0\0\xfd\xff\xff\xff" + bytes(40))
-@example(2, b"\0\0\xfa\xff\xff\xff\4\0" + bytes(40))
 def test_a_frame_with_flags_has_no_time(flags: int, data: bytes) -> None:
     assert frames.time_of(flags.to_bytes(4, "little") + data) is None
+
+
+@pytest.mark.parametrize(("flags", "place"), [(1, 2**24 + 1), (2, 2**16 + 2)])
+def test_a_long_frame_with_flags_has_no_time(flags: int, place: int) -> None:
+    """Its bytes can look like a table without a time, as those of the next number do."""
+    table = struct.pack("<HH", 4, 4)
+    data = bytearray(place) + table
+    data[flags : flags + 4] = struct.pack("<i", flags - place)
+    data[:flags] = flags.to_bytes(4, "little")[:flags]
+    assert data[:4] == flags.to_bytes(4, "little")
+    assert frames.time_of(bytes(data)) is None
+    assert frames.time_of(struct.pack("<IHH", 8, 4, 4) + struct.pack("<i", 4) + bytes(8)) == 0.0
 
 
 @pytest.mark.parametrize("hello", ["init", "{}", '{"now": 3}'])
