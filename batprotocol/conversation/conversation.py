@@ -18,7 +18,7 @@ from batprotocol import model
 from batprotocol._util.counting import step
 from batprotocol._util.deprecation import old_arguments
 from batprotocol.conversation import events, jobs, simulation
-from batprotocol.conversation.automaton import Expected, Phase, Registration
+from batprotocol.conversation.automaton import EventType, Expected, Phase, Registration
 from batprotocol.conversation.known_jobs import JobRecord, JobsById
 from batprotocol.conversation.rules import CATALOGUE, DEFAULT_RULE_SET, Violation
 from batprotocol.conversation.simulation import AnyMessage
@@ -34,9 +34,9 @@ _RUN: Final = Phase.RUN
 _END: Final = Phase.END
 _BATSIM_SPEAKS: Final = Expected.BATSIM
 _REPLY_IS_DUE: Final = Expected.REPLY
-_READERS: Final = events.READERS
-_FROM_BATSIM: Final = events.FROM_BATSIM
-_FROM_EDC: Final = events.FROM_EDC
+_READERS: Final[dict[EventType, events.Judge]] = events.READERS
+_FROM_BATSIM: Final[dict[EventType, events.Judge]] = events.FROM_BATSIM
+_FROM_EDC: Final[dict[EventType, events.Judge]] = events.FROM_EDC
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
@@ -429,12 +429,12 @@ class Conversation:
         timestamp, first = event.timestamp, state.first_timestamp
         if (first is not None and not timestamp >= state.last_timestamp) or timestamp != timestamp:
             _report_order(state, timestamp)
-        reader = _READERS.get(kind)
-        if reader is not None:
-            reader(state, event)
         after = state.phase.steps.get(kind)
         handler = _FROM_EDC.get(kind)
         if after is None or handler is None:
+            reader = _READERS.get(kind)
+            if reader is not None:
+                reader(state, event)
             self._misplaced(event, wrong_direction=handler is None)
             after = state.phase
         else:

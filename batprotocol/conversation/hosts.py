@@ -69,6 +69,7 @@ def change_pstate(state: ConversationState, event: model.ChangeHostsPStateEvent)
 
     Batsim does it for any kind of power state. In a sleep or virtual one, the host cannot compute.
     """
+    read_change_pstate(state, event)
     hosts = state.known_hosts(event.host_ids, "host_ids")
     if hosts is None:
         return
@@ -170,6 +171,7 @@ def read_turn_on_off(state: ConversationState, event: model.TurnOnOffHostsEvent)
 
 def turn_on_off(state: ConversationState, event: model.TurnOnOffHostsEvent) -> None:
     """TurnOnOffHostsEvent: hosts that are all on and idle, to a sleep state, or all off, to a computation state."""
+    read_turn_on_off(state, event)
     hosts = state.known_hosts(event.host_ids, "host_ids")
     if hosts is None:
         return

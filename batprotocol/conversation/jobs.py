@@ -158,6 +158,7 @@ def _check_mapping(
 # Looking up a member of an enum costs more than most operations with it here.
 _SUBMITTED: Final = JobState.SUBMITTED
 _COMPLETED_KILLED: Final = model.FinalJobState.COMPLETED_KILLED
+_DELAY: Final = model.DelayProfile
 _SPREAD: Final = model.PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 
 
@@ -183,48 +184,61 @@ def _refuse(state: ConversationState, rule: str, path: str, job_id: str, what: s
 
 def read_execute(state: ConversationState, event: model.ExecuteJobEvent) -> None:
     """ExecuteJobEvent: ids and host sets that Batsim can read."""
-    if event.job_id not in state.jobs.live:
-        check_id(state, event.job_id, "job_id")
-    hosts = read_hosts(event.allocation.host_allocation)
+    check_id(state, event.job_id, "job_id")
+    _readable(state, event.allocation.host_allocation, event.profile_allocation_override)
+
+
+def _readable(
+    state: ConversationState, text: str, overrides: tuple[model.ProfileAllocationPlacement, ...] | None
+) -> HostSetText:
+    """The hosts of an ExecuteJobEvent. This function reports the host sets that Batsim cannot read."""
+    hosts = read_hosts(text)
     if not hosts.ascending or not hosts.intervals or hosts.misread:
-        state.readable_hosts(event.allocation.host_allocation, "allocation.host_allocation")
-    for index, override in enumerate(event.profile_allocation_override or ()):
-        state.readable_hosts(override.host_allocation, f"profile_allocation_override[{index}].host_allocation")
+        state.readable_hosts(text, "allocation.host_allocation")
+    if overrides:
+        for index, override in enumerate(overrides):
+            state.readable_hosts(override.host_allocation, f"profile_allocation_override[{index}].host_allocation")
+    return hosts
 
 
 def execute(state: ConversationState, event: model.ExecuteJobEvent) -> None:
     """ExecuteJobEvent: a job that waits, on hosts that exist and are on, placed so that it fits."""
-    job_id, allocation = event.job_id, event.allocation
-    record = _known(state, job_id, "job_id")
+    # Each attribute of an event or a job is read once: that costs more than most operations with it here.
+    job_id, allocation, overrides = event.job_id, event.allocation, event.profile_allocation_override
+    record = state.jobs.live.get(job_id)
     if record is None:
-        return
-    after = record.state.steps.get(type(event))
-    if after is None or record.job is None:
+        check_id(state, job_id, "job_id")
+    read = _readable(state, allocation.host_allocation, overrides)
+    if record is None:
+        record = _known(state, job_id, "job_id")
+        if record is None:
+            return
+    after, job = record.state.steps.get(type(event)), record.job
+    if after is None or job is None:
         _refuse(state, "job.execute-state", "job_id", job_id, f"cannot be executed: it is {record.state.meaning}")
         return
-    hosts = state.known_hosts(allocation.host_allocation, "allocation.host_allocation")
+    hosts = state.existing_hosts(read, "allocation.host_allocation")
     if hosts is None:
         return
-    asks = state.asks_for_a_part
-    is_part = asks is not None and record.job.extra_data is not None and asks(record.job.extra_data)
+    asks, extra_data, size = state.asks_for_a_part, job.extra_data, job.resource_request
+    is_part = asks is not None and extra_data is not None and asks(extra_data)
     if hosts.mask & (state.held.counts.some | state.asleep | state.storages):
         _check_hosts(state, event, hosts, is_part)
-    if hosts.size != record.job.resource_request:
+    if hosts.size != size:
         state.report(
             "job.host-number",
             "allocation.host_allocation",
-            f"job {shown(job_id)} requests {record.job.resource_request} and gets {hosts.size} hosts",
+            f"job {shown(job_id)} requests {size} and gets {hosts.size} hosts",
         )
     if allocation.executor_placement is not _SPREAD:
-        check_placement(state, event, record.job.resource_request, record.profile_id, hosts)
-    if event.profile_allocation_override:
+        check_placement(state, event, size, record.profile_id, hosts)
+    if overrides:
         check_overrides(state, event, record.profile_id)
-    profile, walltime = state.profiles.get(record.profile_id), record.job.walltime
+    profile, walltime = state.profiles.get(record.profile_id), job.walltime
     if not (
-        (profile is None or (type(profile) is model.DelayProfile and profile.delay < inf))
-        and (walltime is None or walltime < inf)
+        (profile is None or (type(profile) is _DELAY and profile.delay < inf)) and (walltime is None or walltime < inf)
     ):
-        check_tasks(state, event, record.profile_id, record.job)
+        check_tasks(state, event, record.profile_id, job)
     if not state.takes_effect():
         return
     record.state = after
@@ -257,6 +271,7 @@ def read_reject(state: ConversationState, event: model.RejectJobEvent) -> None:
 
 def reject(state: ConversationState, event: model.RejectJobEvent) -> None:
     """RejectJobEvent: a job that waits."""
+    read_reject(state, event)
     record = _known(state, event.job_id, "job_id")
     if record is None:
         return
@@ -281,6 +296,7 @@ def read_kill(state: ConversationState, event: model.KillJobsEvent) -> None:
 
 def kill(state: ConversationState, event: model.KillJobsEvent) -> None:
     """KillJobsEvent: jobs that run, at least one of them not yet being killed."""
+    read_kill(state, event)
     if not event.job_ids:
         state.report("job.kill-nothing", "job_ids", "no job is named")
     records: list[JobRecord] = []

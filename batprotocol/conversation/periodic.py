@@ -193,6 +193,7 @@ def read_create_probe(state: ConversationState, event: model.CreateProbeEvent) -
 
 def create_probe(state: ConversationState, event: model.CreateProbeEvent) -> None:
     """CreateProbeEvent: a probe that Batsim implements, on hosts that exist, with its own id."""
+    read_create_probe(state, event)
     if not event.probe_id:
         state.report("probe.no-id", "probe_id", "the id is empty")
     elif event.probe_id in state.probes:

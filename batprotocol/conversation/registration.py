@@ -112,6 +112,7 @@ _CHECKS: Final[dict[type[Any], Callable[[ConversationState, Any], None]]] = {
 
 def register_profile(state: ConversationState, event: model.RegisterProfileEvent) -> None:
     """RegisterProfileEvent: a new name, and sub-profiles that exist."""
+    read_register_profile(state, event)
     profile_id, profile = event.profile.id, event.profile.profile
     _check_open(state, f"profile {shown(profile_id)} is registered")
     infinite = _infinite(profile)
@@ -163,6 +164,7 @@ def read_register_job(state: ConversationState, event: model.RegisterJobEvent) -
 
 def register_job(state: ConversationState, event: model.RegisterJobEvent) -> None:
     """RegisterJobEvent: a new job, whose profile exists and fits. It can be executed at once."""
+    read_register_job(state, event)
     _check_open(state, f"job {shown(event.job_id)} is registered")
     job, workload = event.job, event.job_id.partition("!")[0]
     exists = state.jobs.get(event.job_id) is not None

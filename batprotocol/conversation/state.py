@@ -444,7 +444,10 @@ class ConversationState:
 
         This method reports the last of these problems, and `readable_hosts` the others.
         """
-        hosts = read_hosts(text)
+        return self.existing_hosts(read_hosts(text), path)
+
+    def existing_hosts(self, hosts: HostSetText, path: str) -> HostSetText | None:
+        """The same as `known_hosts`, for a host set that was read before."""
         if not hosts.intervals:
             return None
         if hosts.last >= self.host_limit:

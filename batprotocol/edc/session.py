@@ -107,6 +107,10 @@ class EventChecker:
             self._logged.add(violation.rule)
 
 
+# Looking up a name of another module costs more than most operations with it here.
+_new_message: Final = new_message
+_REPLY: Final = Reply
+
 LAST_EVENTS: Final = frozenset([SimulationEndsEvent, SimulationErrorEvent])
 """With any of these, the simulation is over: the reply to it is the last one."""
 
@@ -137,7 +141,7 @@ class Turn:
         """The reply, a `MessageBuilder` at the time of the message, checked by the conversation."""
         reply = self._reply
         if reply is None:  # made at its first use: half of the turns of a simulation have an empty reply
-            self._reply = reply = Reply(self._verdicts.offer, self.message.now, self._is_answered)
+            self._reply = reply = _REPLY(self._verdicts.offer, self.message.now, self._is_answered)
         return reply
 
     @property
@@ -153,7 +157,7 @@ class Turn:
         """
         self._is_answered = True
         reply = self._reply
-        message = new_message(self.message.now, ()) if reply is None else reply.finished()
+        message = _new_message(self.message.now, ()) if reply is None else reply.finished()
         violations = self._verdicts.conversation.close_reply(message)
         if violations:
             self._verdicts.foresee(violations)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import importlib.util
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,9 +26,10 @@ from mcaps import (
     text,
 )
 
+from batprotocol.edc.recording import mcap
 from batprotocol.edc.recording.mcap_reader import McapFile
 from batprotocol.edc.recording.names import MOST
-from batprotocol.errors import CaptureError
+from batprotocol.errors import CaptureError, PackageMissing
 
 pytestmark = pytest.mark.once
 
@@ -176,3 +179,27 @@ def test_how_messages_are_called(about: dict[str, str], name: str, tmp_path: Pat
 
     found, _ = told(tmp_path / "a.mcap", HEADER + named(**about) + message(4, 1.0) + DATA_END + FOOTER)
     assert [each[4] for each in found] == [name]
+
+
+# The package
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [("mcap", "mcap"), ("mcap.records", "mcap"), ("zstandard", "zstandard"), ("zstandard.backend", "zstandard"),
+     (None, "mcap")],
+)  # fmt: skip
+def test_a_package_that_is_missing_is_named(missing: str | None, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("some_mcap", mcap.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+
+    def fails(name: str, *others: object) -> object:
+        if name == "zstandard":
+            raise ImportError("it cannot be loaded", name=missing)
+        return original(name, *others)
+
+    original = builtins.__import__
+    monkeypatch.setattr(builtins, "__import__", fails)
+    with pytest.raises(PackageMissing, match=rf"^MCAP needs the package {told}: .*pip install"):
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))

@@ -258,3 +258,25 @@ def test_what_tarfile_writes(format: int) -> None:
         about.type = tarfile.DIRTYPE
         tar.addfile(about)
     assert contents(made.getvalue()) == [2, ("d/" + "n" * 90 + "/" + "m" * 90, b"abc"), ("short", b"abc")]
+
+
+@given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 90)), max_size=6), st.integers(1, 3))
+@example([(10, 0), (10, 0), (9, 1)], 1)
+@example([(0, 0), (100, 10), (110, 5)], 2)
+def test_a_compressed_file_goes_forward_as_one_in_memory(steps: list[tuple[int, int]], number: int) -> None:
+    data = bytes(range(200))
+    file = packed(data)[number]
+    start = next(each for magic, each in archives._DECOMPRESSORS.items() if file.startswith(magic))
+    found, expected = archives._Unpacking(io.BytesIO(file), start, 10_000), io.BytesIO(data)
+    for place, size in steps:
+        if place < expected.tell():
+            with pytest.raises(io.UnsupportedOperation, match="read forward"):
+                found.seek(place)
+        else:
+            expected.seek(min(place, len(data)))
+            assert found.seek(place) == expected.tell()
+            assert b"".join(found.read(1) or b"" for _ in range(size)) == expected.read(size)
+        assert found.tell() == expected.tell()
+        for whence in (io.SEEK_CUR, io.SEEK_END):
+            with pytest.raises(io.UnsupportedOperation, match="read forward"):
+                found.seek(max(place, expected.tell()), whence)

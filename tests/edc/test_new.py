@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from commands import run_here
 from processes import BINARY, ENVIRONMENT, REPLAY, batproto
+
+from batprotocol.edc.commands.new import written_scheduler
 
 WITHOUT_ENGINE = True
 
@@ -54,3 +57,30 @@ def test_names_that_no_scheduler_can_have(tmp_path: Path, monkeypatch: pytest.Mo
     assert done.status == 2
     assert done.err.startswith("batproto new scheduler: ")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "class_name"),
+    [
+        ("MyScheduler", "my_scheduler", "MyScheduler"),
+        ("my-scheduler", "my_scheduler", "MyScheduler"),
+        ("mine", "mine", "Mine"),
+    ],
+)
+def test_two_files_are_written_or_none(
+    name: str, module: str, class_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = written_scheduler(name)
+    assert files == [f"{module}.py", f"test_{module}.py"]
+    texts = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert sorted(texts) == sorted(files)
+    assert f"class {class_name}(" in texts[f"{module}.py"]
+    assert f"from {module} import {class_name}" in texts[f"test_{module}.py"]
+    for kept in files:
+        for file in files:
+            (tmp_path / file).unlink(missing_ok=True)
+        (tmp_path / kept).write_text("mine")
+        with pytest.raises(click.ClickException, match=f"^{kept} exists already, nothing was written$"):
+            written_scheduler(name)
+        assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {kept: "mine"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -92,6 +93,29 @@ def test_what_fails_at_the_end_leaves_batsim_an_answer() -> None:
     with pytest.raises(LookupError, match="at the end"):
         run(Failing(), ANY_PORT, on_bound=batsim)
     assert types(batsim.join()) == [[], ["ExecuteJobEvent"], [], []]
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGINT, signal.SIGTERM])
+def test_only_a_signal_is_told(number: int | None, caplog: pytest.LogCaptureFixture) -> None:
+    class Ending(Scheduler):
+        def on_job_submitted(self, event: Event) -> None:
+            if number is None:
+                raise LookupError("no signal")
+            os.kill(os.getpid(), number)
+            while True:  # a signal takes effect here
+                time.sleep(0.01)
+
+    def script(peer: Peer) -> bool:
+        frames.decode_hello(peer.ask(frames.encode_init("")))
+        return not peer.say(begins()).events and stopped(peer, submitted(1.0))
+
+    batsim = InThread(script)
+    expected = {None: LookupError, signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: SystemExit}[number]
+    with pytest.raises(expected):
+        run(Ending(), ANY_PORT, on_bound=batsim)
+    assert batsim.join()
+    told = [record.getMessage() for record in caplog.records if " came " in record.getMessage()]
+    assert [text.partition(" ")[0] for text in told] == ([] if number is None else [signal.Signals(number).name])
 
 
 # What is left behind

@@ -127,3 +127,33 @@ def test_a_message_that_was_lost_on_the_way_may_have_been_the_end() -> None:
     assert not talk.is_over
     talk.overhear(submitted(1.0).to_binary())
     assert decode(talk.farewell()).events == (ForceSimulationStopEvent(timestamp=1.0),)
+
+
+BEGINS, LATER, GARBAGE = begins().to_binary(), submitted(1.0).to_binary(), b"garbage" * 9
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ([BEGINS, LATER], 0),
+        ([BEGINS, GARBAGE], 0),
+        ([LATER, LATER], 1),
+        ([GARBAGE], 1),
+    ],
+    ids=["begins", "garbage later", "does not begin", "garbage"],
+)
+def test_only_the_first_message_can_be_of_another_age(
+    said: list[bytes], told: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("batprotocol.schemas.other_ages", lambda frame, direction: "of another age")
+    talk, refused = session(), ""
+    for frame in said:
+        try:
+            talk.receive(frame)
+            talk.answer()
+        except DecodeError as error:
+            refused = str(error)
+    assert (refused != "") is (GARBAGE in said)
+    found = [text for text in (*caplog.messages, refused) if "of another age" in text]
+    assert len(found) == told
+    assert all("message 2 of the simulator: " in text for text in found)

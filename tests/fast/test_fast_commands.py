@@ -7,17 +7,22 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
+import click
 import pytest
 from commands import run_here
 from support import DATA, ROOT
 
 from batprotocol.cli.main import main
+from batprotocol.errors import DecodeError
 from batprotocol.fast import values as v
+from batprotocol.fast.commands import _send_message
 from batprotocol.fast.conversation import CATALOGUE
 from batprotocol.fast.recording import Recorded, read_line, write_line
-from batprotocol.fast.topics import MESSAGES
-from batprotocol.fast.wire import encode, to_json
+from batprotocol.fast.runtime.connection import Broker
+from batprotocol.fast.topics import MESSAGES, Topic
+from batprotocol.fast.wire import decode, encode, to_json
 
 WITHOUT_ENGINE = True
 
@@ -284,3 +289,55 @@ def test_fast_has_no_advice(tmp_path: Path) -> None:
         '{"tst": 1.0, "topic": "fast/migfra/host/status", "payload": "status: online"}\n'
     )
     assert "is of FaST, for which there is no advice" in run_here("check", "--advise", tmp_path / "run.jsonl").err
+
+
+@pytest.mark.parametrize("payload", [b"", b"# a comment", b"\n\n  # behind lines\n"])
+def test_an_empty_payload_is_wrong_at_its_beginning(payload: bytes) -> None:
+    with pytest.raises(DecodeError) as caught:
+        decode(payload, Topic.parse("fast/migfra/a/task"), dialect="any")
+    assert (caught.value.line, caught.value.column) == (1, 1)
+
+
+class Answering:
+    """A cluster that answers each task at once."""
+
+    called: ClassVar[list[tuple[str, object, float]]] = []
+
+    def __init__(self, broker: object) -> None:
+        self.broker = broker
+
+    def __enter__(self) -> Answering:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is left."""
+
+    def call(self, name: str, message: object, wait: float) -> Answering:
+        self.called.append((name, message, wait))
+        return self
+
+    def result(self) -> v.Result:
+        return v.Result("vm suspended", [v.VMResult("vm1", "success"), v.VMResult("a: b", "success")], id="7")
+
+
+def test_only_a_task_is_waited_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("batprotocol.fast.runtime.cluster.Cluster", Answering)
+    Answering.called.clear()
+    topic, broker = "fast/migfra/a/task", Broker("127.0.0.1", 1)
+    _send_message(broker, topic, encode(TASK), False, None, 3.0)
+    assert Answering.called == [("a", TASK, 3.0)]
+    assert json.loads(capsys.readouterr().out)["result"] == "vm suspended"
+    for where, payload, as_is in (
+        (topic, encode(TASK), True),
+        ("fast/migfra/a/result", encode(v.Result("quit")), False),
+    ):
+        with pytest.raises(click.UsageError, match="only a task of a migration framework has a result"):
+            _send_message(broker, where, payload, as_is, None, 3.0)
+    assert len(Answering.called) == 1
+
+
+@pytest.mark.parametrize(("option", "least"), [("--pscom-procs", 0), ("--cores", 1)])
+def test_a_node_has_no_fewer_of_them(option: str, least: int) -> None:
+    done = run_here("fast", "node", "a", option, str(least - 1))
+    assert done.status == 2
+    assert f"{least - 1} is not in the range x>={least}" in done.err

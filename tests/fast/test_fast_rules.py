@@ -453,3 +453,9 @@ def test_whatever_is_said_in_whatever_order_is_judged(seed: int) -> None:
         for violation in check([message._replace(time=chance.choice((0.0, 1e9, message.time))) for message in said]):
             assert violation.rule in CATALOGUE.rules
             assert 0 <= violation.message < len(said)
+
+
+@pytest.mark.parametrize("late", [11, 13, 40, 100])
+def test_how_long_an_answer_is_overdue_is_said(late: int) -> None:
+    found = [each for each in judged([pscom(0, "suspend"), answer(late)]) if "is overdue for" in each.text]
+    assert [each.text.rpartition(" is overdue for ")[2] for each in found] == [f"{late - 10} s"]

@@ -101,6 +101,23 @@ def test_power_needs_levels_and_hosts_that_sleep(options: dict[str, Any], text: 
         Power(Workload([job("1", 0, 1, 1)]), jobs=1, **options)
 
 
+@pytest.mark.parametrize(
+    ("options", "jobs", "reward", "levels"),
+    [
+        ({}, 64, "energy", 5),
+        ({"levels": 2}, 64, "energy", 2),
+        ({"jobs": 7, "reward": "waiting", "levels": 9}, 7, "waiting", 9),
+    ],
+)
+def test_the_options_of_power(options: dict[str, Any], jobs: int, reward: str, levels: int) -> None:
+    from batprotocol.gym import Power
+
+    env = Power(**options)
+    assert (env.jobs, env.levels, env.action_space.n) == (jobs, levels, levels)
+    assert type(env.reward).__name__.lower() == reward
+    assert env.log.hosts == len(env.platform.computation_hosts) == 32
+
+
 # Logs
 
 

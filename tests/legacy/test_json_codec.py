@@ -399,3 +399,23 @@ def test_verdicts_replies_are_messages_or_decode_errors() -> None:
                 decode(reply, version)
             except DecodeError:
                 assert verdict["outcome"] != "accepted" or reply.startswith(b"b'")
+
+
+JOB = {"id": "w!1", "subtime": 1.0, "walltime": 5.0, "res": 1, "profile": "p"}
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ("JOB_SUBMITTED", {"job_id": "w!1", "job": {**JOB, "walltime": None}}),
+        ("JOB_SUBMITTED", {"job_id": "w!1", "job": JOB, "profile": None}),
+        ("JOB_SUBMITTED", {"job_id": "w!1", "job": JOB, "more": None}),
+        ("JOB_SUBMITTED", {"job_id": "w!1", "job": JOB, "text": "null"}),
+        ("JOB_COMPLETED", {"job_id": "w!1", "job_state": "COMPLETED_FAILED", "return_code": 1, "alloc": None}),
+        ("EXECUTE_JOB", {"job_id": "w!1", "alloc": "0", "mapping": None}),
+    ],
+)
+def test_what_is_null_is_not_the_same_as_what_is_absent(event: tuple[str, dict[str, object]]) -> None:
+    """It is there in what is written of the message."""
+    said = {"now": 1.0, "events": [{"timestamp": 1.0, "type": event[0], "data": event[1]}]}
+    assert json.loads(encode(decode(json.dumps(said).encode()))) == said

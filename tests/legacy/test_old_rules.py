@@ -11,7 +11,15 @@ import pytest
 from commands import run_here
 from old_runs import CORPUS, OldRun, conversation_of, old_run, old_runs, text_verdicts, verdicts
 
-from batprotocol.legacy.conversation import CATALOGUE, RULE_SETS, Conversation, check, rule_set_for, rule_set_of
+from batprotocol.legacy.conversation import (
+    CATALOGUE,
+    RULE_SETS,
+    Conversation,
+    OldAdviser,
+    check,
+    rule_set_for,
+    rule_set_of,
+)
 
 WITHOUT_ENGINE = True
 NOTHING = b'{"now":0,"events":[]}'
@@ -255,3 +263,16 @@ def test_the_command_tells_the_fields_of_each_version() -> None:
     assert run_here("schema", "--protocol", "text-0", "R").status == 2
     assert "no Batsim that uses text sends it" in run_here("schema", "--protocol", "text-3", "Q").out
     assert run_here("schema", "--protocol", "9", "J").status == 2
+
+
+@pytest.mark.parametrize("garbage", [b"", b"{", b"\xff\xff", b"3:nothing"])
+@pytest.mark.parametrize("place", range(4))
+def test_advice_ends_with_what_cannot_be_read(garbage: bytes, place: int) -> None:
+    """What is known before it counts, and nothing after it."""
+    said = [b"3:5.0|5.0:S:1", b"3:5.0|5.0:N", b"3:9.0|9.0:Z"]
+    adviser = OldAdviser()
+    for each in [*said[:place], garbage, *said[place:]]:
+        adviser.feed(each)
+    found = [str(each) for each in adviser.finish()]
+    whole = "until the end at 9, the scheduler never executed, rejected or killed job '1', submitted at 5"
+    assert [text.partition(" [")[0] == whole for text in found] == ([True] if place == 3 else [False] * len(found))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol import model
-from batprotocol.legacy.json.values import Job, JobProgress, Resource
+from batprotocol.legacy.json.values import Job, JobProgress, Resource, profile_of
 from batprotocol.legacy.translate import _values as words
 
 WITHOUT_ENGINE = True
@@ -235,3 +235,28 @@ def test_jobs_survive_both_ways() -> None:
     extra = {"user": "a", "nodes": [1, 2]}
     job = model.Job(resource_request=3, walltime=60.0, extra_data=json.dumps(extra), profile_id="w0!d")
     assert words.job_to_new("w0!1", words.job_to_old("w0!1", job, 0.0)) == job
+
+
+@pytest.mark.parametrize(
+    "number", [0, -1, 2.5, 9e307, -9e307, 1e308, -1e308, 1.7e308, 10**400, float("nan"), True, "1", None]
+)
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        ("delay", "delay"), ("parallel", "cpu"), ("parallel", "com"), ("msg_par_hg", "cpu"), ("msg_par_hg", "com"),
+        ("msg_par_hg_tot", "cpu"), ("msg_par_hg_pfs", "size"), ("msg_par_hg_pfs", "bytes_to_read"),
+        ("data_staging", "nb_bytes"),
+    ],
+)  # fmt: skip
+def test_amounts_of_profiles_are_numbers_within_limits(kind: str, key: str, number: object) -> None:
+    """The limits themselves are refused, as all that is beyond them."""
+    others = {"delay": 1, "cpu": 1, "com": 1, "nb_bytes": 1, "from": "a", "to": "b"}
+    if kind == "parallel":
+        others |= {"cpu": [1, 2], "com": [1, 2, 3, 4]}
+    value = [1, number] if kind == "parallel" else number
+    is_amount = type(number) in (int, float) and abs(number) < 1e308  # type: ignore[arg-type]
+    found = profile_of({"type": kind, **others, key: value})
+    assert (found is not None) is is_amount
+    if found is not None:
+        numbers = [getattr(found, name) for name in found.__struct_fields__]
+        assert any(each == number or (kind == "parallel" and each and list(each)[1] == number) for each in numbers)

@@ -13,6 +13,9 @@ import pytest
 from commands import ENVIRONMENT, PROGRAM, run_here
 from support import DATA, ROOT
 
+from batprotocol.recordings.commands import live
+from batprotocol.recordings.commands.state import _cut
+
 pytestmark = pytest.mark.once
 
 RUNS = DATA / "simulations"
@@ -130,6 +133,46 @@ def test_a_wrong_command_line_is_told_in_a_sentence(arguments: list[object], sen
     assert done.err.count("\n") == 1
 
 
+# Tap
+
+
+SHOWN = [["--json"], ["--json-lines"], ["-e", "ExecuteJob"], ["--job", "w0!1"], ["--full"]]
+
+
+@pytest.mark.parametrize("follow", [[], ["-f"], ["--follow"]], ids="".join)
+@pytest.mark.parametrize("shown", [[], *SHOWN], ids="".join)
+def test_how_messages_are_shown_is_for_follow(
+    follow: list[str], shown: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls: list[tuple[object, ...]] = []
+    monkeypatch.setattr(live, "tap", lambda *given, timeout: calls.append((*given, timeout)) or 7)
+    path = str(tmp_path / "run.mcap")
+    done = run_here("tap", "--edc", "tcp://127.0.0.1:1", "-o", path, *follow, *shown)
+    if shown and not follow:
+        assert (done.status, calls) == (2, [])
+        assert "select how --follow shows messages: add --follow" in done.err
+        return
+    assert done.status == 7
+    ((batsim, edc, record, messages, _, timeout),) = calls
+    assert (batsim, edc, record, timeout) == ("tcp://*:28000", "tcp://127.0.0.1:1", path, None)
+    assert (messages is not None) is bool(follow)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--edc", "tcp://127.0.0.1:1"], "'--output'"),
+        (["-o", "run.mcap"], "'--edc'"),
+        (["--edc", "tcp://127.0.0.1:1", "-o", "run.mcap", "-f", "yes"], "yes"),
+    ],
+)
+def test_a_tap_needs_both_ends(arguments: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "tap", lambda *given, timeout: 7)
+    done = run_here("tap", *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert sentence in done.err
+
+
 # Replay
 
 
@@ -235,3 +278,10 @@ def test_a_closed_pipe_is_no_fault() -> None:
     done = subprocess.run([*PROGRAM, "diff", POWER, CLUSTER], env=ENVIRONMENT, stdout=write, stderr=subprocess.PIPE)
     os.close(write)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("length", [0, 1, 199, 200, 201, 1000])
+def test_long_host_sets_are_cut_unless_all_is_asked_for(length: int) -> None:
+    hosts = "0-9 " * (length // 4) + "x" * (length % 4)
+    assert _cut(hosts, True) == hosts
+    assert _cut(hosts, False) == (hosts if length <= 200 else f"{hosts[:200]}...")

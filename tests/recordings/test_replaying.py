@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from batprotocol.edc.scheduler import load
 from batprotocol.errors import CaptureError, RuleViolation
 from batprotocol.model import Direction
 from batprotocol.recordings import Capture, Entry
-from batprotocol.recordings.replays import Played, Together, replay
+from batprotocol.recordings.replays import Played, Together, _with_features, _without_forwarding, replay
 
 pytestmark = pytest.mark.once
 
@@ -139,6 +140,49 @@ def test_exactly_the_same_is_the_same() -> None:
     found = played(as_now(power(), cls()), cls())
     assert (found.difference, found.unlike, found.end, found.remark) == (None, 0, "", "")
     assert found.replies == len(power()) // 2
+
+
+def every_feature(is_on: Callable[[str], bool]) -> model.EDCRequestedSimulationFeatures:
+    names = model.EDCRequestedSimulationFeatures.__struct_fields__
+    return model.EDCRequestedSimulationFeatures(**{name: is_on(name) for name in names})
+
+
+@pytest.mark.parametrize("at", [0.0, 0.5, 3.0])
+def test_hellos_are_compared_at_time_0_and_without_forwarding(at: float) -> None:
+    features = every_feature(lambda name: True)
+    event = model.EDCHelloEvent(
+        batprotocol_version="1",
+        decision_component_name="n",
+        decision_component_version="v",
+        requested_simulation_features=features,
+        timestamp=at,
+    )
+    found = _with_features(Message(at, [event]), lambda given: given)
+    assert found == Message(0.0, [replace(event, timestamp=0.0)])
+    assert _without_forwarding(features) == every_feature(lambda name: not name.startswith("forward_"))
+
+
+@pytest.mark.parametrize("by", [1e-9, 1e-3, 1.0])
+@pytest.mark.parametrize("part", ["now", "timestamp", "allocation"])
+def test_exactly_is_without_tolerance_and_names_the_field(part: str, by: float) -> None:
+    number = next(every(power(), model.ExecuteJobEvent))[0]
+
+    def change(event: model.Event) -> model.Event:
+        if part == "timestamp":
+            return replace(event, timestamp=event.timestamp + by)
+        if isinstance(event, model.ExecuteJobEvent):
+            return replace(event, allocation=replace(event.allocation, host_allocation="0-3"))
+        return event
+
+    said = power()[number].message
+    assert said is not None
+    other = replace(said, now=said.now + by) if part == "now" else replace(said, events=tuple(map(change, said.events)))
+    found = replay(power(), Parrot(with_message(power(), number, other), same))
+    assert found.number == number
+    assert found.difference is not None
+    assert part in found.difference.place
+    if part != "allocation":
+        assert float(found.difference.other) - float(found.difference.one) == pytest.approx(by, rel=1e-3)
 
 
 def test_what_is_asked_of_the_simulation_is_a_difference_unless_only_effects_count() -> None:

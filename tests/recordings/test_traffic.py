@@ -22,7 +22,7 @@ from packets import Packet, Segment
 from batprotocol.errors import CaptureError
 from batprotocol.model import Direction
 from batprotocol.recordings import Capture
-from batprotocol.recordings.traffic import Traffic, record
+from batprotocol.recordings.traffic import Traffic, _packets, _streams, record
 from batprotocol.recordings.traffic import _conversations as bounds
 from batprotocol.recordings.traffic._packets import Dissector, Packets, UnreadPacket
 
@@ -233,6 +233,31 @@ def test_disorder_and_repetition_are_put_right(
     traffic, messages = found
     assert messages == said  # each answer acknowledges its question, so both sides are in order, too
     assert traffic.conversations[0].is_whole
+
+
+@pytest.mark.parametrize("by", [1, 2, 3, 5])
+def test_a_segment_that_comes_late_changes_no_order(by: int) -> None:
+    """Neither that of the messages of one side, nor that of the sides."""
+    segments = list(packets.segments(packets.talk(RUN), 2000))
+    for place in range(3, len(segments) - by):
+        moved = [*segments[:place], *segments[place + 1 : place + by + 1], segments[place], *segments[place + by + 1 :]]
+        _, messages = collected(linked(moved))
+        assert messages == RUN, place
+
+
+def test_a_message_comes_with_the_segment_that_makes_it_whole() -> None:
+    here, there = _packets.End(b"here", 1), _packets.End(b"ther", 2)
+    connection, said, at = None, [], []
+    for number, each in enumerate(packets.segments(packets.talk(RUN), 2000)):
+        ends = (here, there) if each.forth else (there, here)
+        segment = _packets.Segment(*ends, each.seq, each.ack, each.flags, each.data, len(each.data))
+        connection = connection or _streams.TcpConnection(0, segment, _streams.MemoryBudget(2**20))
+        for found in connection.take(segment, number, number):
+            said.append((found.side == 0, found.message.data))
+            at.append((number, found.message.number))
+    assert said == RUN
+    # It comes at once, or with the acknowledgement of bytes that the other side has.
+    assert all(number - whole in (0, 1) for number, whole in at), at
 
 
 def collected(made: Sequence[Packet]) -> tuple[Traffic, list[tuple[bool, bytes]]]:

@@ -190,6 +190,22 @@ def set_of_changes(old: dict[str, str], new: dict[str, str]) -> list[str]:
     return found + ["size S"] * (sizes and all(each.startswith("renamed") for each in found))
 
 
+@given(STRUCTS, st.integers(0, 3), st.integers(0, 3))
+def test_a_struct_whose_fields_stay_can_have_another_size(fields: dict[str, str], before: int, now: int) -> None:
+    """As `force_align` does it, which ctypes does not know."""
+    old, new = (padded(with_struct(fields), 16 * count) for count in (before, now))
+    found = [(each.kind, each.place, each.detail) for each in differences(old, new)]
+    size = ctypes.sizeof(in_c(fields))
+    told = ("size", "S", f"{size + 16 * before} bytes before, {size + 16 * now} now")
+    assert found == ([told] if before != now else [])
+
+
+def padded(schema: Schema, by: int) -> Schema:
+    """The same schema with more bytes behind the fields of its struct."""
+    struct = schema.tables["S"]
+    return Schema("R", {**schema.tables, "S": struct._replace(size=struct.size + by)}, {}, {})
+
+
 def test_the_worst_of_all() -> None:
     one, more, other = (
         applied(f"root R\ntable R\n  {fields}\n", EMPTY)

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.schemas import differences, read_schema
-from batprotocol.schemas._differences import worst_of
-from batprotocol.schemas._sources import places_of
+from batprotocol.schemas._differences import Difference, Effect, worst_of
+from batprotocol.schemas._reports import judged
+from batprotocol.schemas._sources import Line, places_of
 
 WITHOUT_ENGINE = True
 pytestmark = flatc.needs_flatc
@@ -198,6 +199,36 @@ def test_places_in_included_files(tmp_path: Path) -> None:
         "U.Low": 9, "root_type": 11, "a.b.Low": 4, "a.b.Low.x": 6,
     }  # fmt: skip
     assert places_of("2024-10") == places_of(tmp_path / "none.fbs") == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "line"),
+    [
+        ("added", "Job.walltime", 2),
+        ("added", "a.b.Job.walltime", 2),
+        ("removed", "Job.gone", 1),
+        ("removed", "a.Job.gone", 1),
+        ("removed", "Gone", 9),
+        ("removed", "a.Gone.field", 9),
+        ("added", "Job", 1),
+        ("root", "Job", 9),
+        ("identifier", "Job", 8),
+        ("identifier", "", 8),
+        ("root", "", 9),
+    ],
+)
+def test_the_line_of_a_difference_is_the_nearest_that_there_is(kind: str, place: str, line: int) -> None:
+    names = {"Job": 1, "Job.walltime": 2, "file_identifier": 8, "root_type": 9}
+    places = {name: Line("x.fbs", number) for name, number in names.items()}
+    difference = Difference(kind, place, "", Effect(), Effect())
+    for some in (places, dict(reversed(places.items()))):
+        (found,) = judged("old", "new", [difference], some).findings
+        assert found.line == Line("x.fbs", line)
+    only = {"Other": Line("x.fbs", 5)}
+    (found,) = judged("old", "new", [difference], only).findings
+    assert found.line == Line("x.fbs", 5)
+    (found,) = judged("old", "new", [difference], {}).findings
+    assert found.line is None
 
 
 @given(st.text('tableunion{}();:,"/*\n AB', max_size=80))

@@ -11,6 +11,7 @@ import pytest
 from commands import run, run_here, run_on_terminal
 from support import ROOT
 
+from batprotocol.cli.parameters import SchemaFile
 from batprotocol.errors import InputError
 from batprotocol.policies.names import KINDS, PARTS
 from batprotocol.schemas import AGES, TODAY, age, dissector
@@ -164,6 +165,47 @@ def test_an_option_without_its_other_is_refused(arguments: tuple[str, ...], said
     done = run_here("schema", *arguments)
     assert (done.status, done.out) == (2, "")
     assert said in done.err
+
+
+@pytest.mark.parametrize(("given", "root"), [((), ""), (("--root-type", "R"), "R")])
+@pytest.mark.parametrize(
+    ("arguments", "place", "files"),
+    [
+        (("--diff", "a.fbs", "b.fbs"), "comparison.show_differences", ["a.fbs", "b.fbs"]),
+        (("--wireshark", "a.fbs"), "reference.show_dissector", ["a.fbs"]),
+        (("--which", "run", "--also", "a.fbs", "--also", "b.fbs"), "comparison.show_ages", ["a.fbs", "b.fbs"]),
+    ],
+)
+def test_a_root_is_that_of_each_schema(
+    arguments: tuple[str, ...],
+    place: str,
+    files: list[str],
+    given: tuple[str, ...],
+    root: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[tuple[object, ...]] = []
+    monkeypatch.setattr(f"batprotocol.schemas.commands.{place}", lambda *call: calls.append(call) or 0)
+    for include in ((), ("--include", "x", "--include", "y")):
+        calls.clear()
+        assert run_here("schema", *arguments, *given, *include).status == 0
+        (call,) = calls
+        found = [each for part in call for each in (part if isinstance(part, list) else [part])]
+        expected = [SchemaFile(name, ("x", "y") if include else (), root) for name in files]
+        assert [each for each in found if isinstance(each, SchemaFile)] == expected
+
+
+@pytest.mark.parametrize(("given", "root"), [((), ""), (("--root-type", "R"), "R")])
+def test_a_description_is_of_the_root(given: tuple[str, ...], root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[object, ...]] = []
+
+    def read(path: str, *, include: tuple[str, ...], root: str) -> Schema:
+        calls.append((path, include, root))
+        return age(TODAY)
+
+    monkeypatch.setattr("batprotocol.schemas.read_schema", read)
+    done = run_here("schema", "--describe", "a.fbs", *given)
+    assert (done.status, done.out, calls) == (0, "", [("a.fbs", (), root)])
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from conversations import execute, hello, simulated
+from msgspec.structs import replace
 
 from batprotocol.model import (
     AggregatedProbeData,
+    ArithmeticMean,
     BooleanComparisonOperator,
     CallMeLaterEvent,
     CreateProbeEvent,
@@ -29,6 +32,7 @@ from batprotocol.model import (
     Message,
     Metrics,
     NoReset,
+    NoResourcesAggregation,
     OneShot,
     ParallelTaskMergeCompositionProfile,
     ParallelTaskProfile,
@@ -56,6 +60,7 @@ from batprotocol.simulator import (
     Workload,
     WorkloadProfile,
 )
+from batprotocol.simulator.batsim.probes import _over_resources
 
 WITHOUT_ENGINE = True
 
@@ -297,3 +302,17 @@ def test_merged_tasks_run_as_one() -> None:
 
     simulated(Simulator(PLATFORM, [workload], rules="protocol", observer=rows), decide)
     assert rows.rows[0].execution_time == pytest.approx(3.0, abs=SECONDS)
+
+
+@pytest.mark.parametrize("numbers", [[], [3.0], [1.0, 2.0], [4.0, 1.0, 1.0], [5.0, 0.5, 2.0, 8.0, 1.0]])
+def test_values_of_resources_are_aggregated_as_by_numpy(numbers: list[float]) -> None:
+    def over(aggregation: Any) -> Any:
+        asked = replace(probe(metrics=Metrics.Power), resources_aggregation_function=aggregation)
+        return _over_resources(asked, list(numbers)).data
+
+    assert list(over(NoResourcesAggregation())) == numbers
+    assert over(Sum()) == np.sum(numbers)
+    assert over(ArithmeticMean()) == (pytest.approx(np.mean(numbers)) if numbers else 0.0)
+    for threshold in (0.0, 0.25, 0.3, 0.5, 0.9, 1.0):
+        expected = pytest.approx(np.quantile(numbers, threshold)) if numbers else 0.0
+        assert over(QuantileFunction(threshold)) == expected

@@ -13,7 +13,7 @@ from batprotocol.errors import SchedulerError
 from batprotocol.model import DelayProfile
 from batprotocol.policies import EASY, FCFS, Cap, Policy, named
 from batprotocol.results.observers import Observer
-from batprotocol.simulator import Platform, StaticJob, Workload, simulate
+from batprotocol.simulator import Platform, StaticJob, Workload, simulate, watched
 
 WITHOUT_ENGINE = True
 
@@ -58,3 +58,25 @@ def test_what_is_no_instance(call: Callable[[], object], error: str) -> None:
 def test_a_class_is_no_part(name: str, part: type) -> None:
     with pytest.raises(SchedulerError, match=rf"write {part.__name__}\(\) instead of {part.__name__}"):
         Policy(**{name: part})
+
+
+class Silent:
+    """A watcher that may do without messages, and counts the planners."""
+
+    def __init__(self) -> None:
+        self.planners = 0
+
+    def hello(self, init: str, message: object) -> None:
+        """Nothing is done."""
+
+    sent = answered = hello
+
+    def without_messages(self, planner: Any) -> Any:
+        self.planners += 1
+        return planner
+
+
+def test_a_watched_scheduler_plans_without_messages_if_both_can() -> None:
+    silent = Silent()
+    assert simulate(PLATFORM, WORKLOAD, watched(named("fcfs")(), silent)).is_complete
+    assert silent.planners == 1

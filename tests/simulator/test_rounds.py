@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.simulator.actions import KINDS
-from batprotocol.simulator.actions.sharing import ENOUGH, _falls_below, _sum_of_floors, jump
+from batprotocol.simulator.actions.sharing import ENOUGH, _falls_below, _Line, _sum_of_floors, jump
 
 WITHOUT_ENGINE = True
 
@@ -165,3 +165,20 @@ def test_what_is_nearly_used_up_is(kind: str) -> None:
         tried.work(KINDS[kind][1]({0: (1.0,)}, {}, math.inf, 0.0), 1.0)
         tried.settle()
         assert tried.load(0) == pytest.approx(load)
+
+
+@given(
+    st.floats(1.0, 1e12),
+    st.integers(0, 2**20),
+    st.sampled_from([0.0, 0.25, 0.5, 0.75]),
+    st.lists(st.integers(0, 300), min_size=1, max_size=5),
+)
+def test_a_capacity_falls_as_it_does_in_doubles(left: float, units: int, part: float, counts: list[int]) -> None:
+    """As far as it says: half a unit goes to the even number, so that the first rounds may differ."""
+    loss = (units + part) * math.ulp(left)
+    line = _Line(left, loss)
+    for rounds in counts:
+        expected = left
+        for _ in range(min(rounds, line.rounds)):
+            expected -= loss
+        assert line.after(min(rounds, line.rounds)) == expected

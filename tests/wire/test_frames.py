@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from itertools import product
 from typing import Any
 
@@ -254,3 +255,46 @@ def test_a_fault_in_a_size_prefixed_message_has_its_place_in_the_data() -> None:
     with pytest.raises(DecodeError) as bare:
         wire.binary.decode(b"\xff" * 8)
     assert behind.value.offset == (bare.value.offset or 0) + 4
+
+
+# The time
+
+
+@given(st.integers(8, 200), st.integers(0, 40), st.floats(allow_nan=False, allow_infinity=False))
+def test_the_time_is_read_unless_the_first_word_is_the_size(root: int, more: int, now: float) -> None:
+    """A frame of initialization data begins with its size, and any text can look like a table."""
+    absent = struct.pack("<IHH", root, 4, 4).ljust(root, b"\0") + struct.pack("<i", root - 4)
+    assert frames.time_of(absent) is None
+    assert frames.time_of(absent + bytes(more)) == (0.0 if more else None)
+    there = struct.pack("<IHHH", root + 4, 6, 12, 4).ljust(root + 4, b"\0") + struct.pack("<id", root, now)
+    assert frames.time_of(there) == now
+    assert frames.time_of(there[:-8]) is None
+
+
+@given(st.sampled_from(sorted(frames.FLAGS.values())), st.binary(max_size=40))
+def test_a_frame_with_flags_has_no_time(flags: int, data: bytes) -> None:
+    assert frames.time_of(flags.to_bytes(4, "little") + data) is None
+
+
+@pytest.mark.parametrize(("flags", "place"), [(1, 2**24 + 1), (2, 2**16 + 2)])
+def test_a_long_frame_with_flags_has_no_time(flags: int, place: int) -> None:
+    """Its bytes can look like a table without a time, as those of the next number do."""
+    table = struct.pack("<HHH", 4, 4, 0)
+    data = bytearray(place) + table
+    data[flags : flags + 4] = struct.pack("<i", flags - place)
+    data[:flags] = flags.to_bytes(4, "little")[:flags]
+    assert data[:4] == flags.to_bytes(4, "little")
+    assert frames.time_of(bytes(data)) is None
+    assert frames.time_of(struct.pack("<IHH", 8, 4, 4) + struct.pack("<i", 4) + bytes(8)) == 0.0
+
+
+@pytest.mark.parametrize("hello", ["init", "{}", '{"now": 3}'])
+def test_the_frames_of_the_handshake_have_no_time(hello: str) -> None:
+    assert frames.time_of(frames.encode_init(hello)) is None
+    for format in frames.FLAGS:
+        assert frames.time_of(frames.encode_hello(HELLO, format)) is None
+
+
+@pytest.mark.parametrize("size", range(4))
+def test_less_than_a_word_has_no_time(size: int) -> None:
+    assert frames.time_of(b'{"n'[:size]) is None

@@ -26,6 +26,8 @@ from batprotocol.workloads import (
     Route,
     SleepPState,
     Watts,
+    described_platform,
+    platform_xml,
     read_platform,
 )
 from batprotocol.workloads.platform import HOST_LIMIT, made_platform, natural_order
@@ -479,3 +481,18 @@ def test_without_a_network_nothing_takes_time() -> None:
     for bandwidth, latency in [(math.inf, 1e-9), (math.nan, 0.0), (0.0, 0.0), (1.0, -1.0), (1.0, math.inf)]:
         with pytest.raises(InputError, match="bandwidth"):
             Platform.homogeneous(2, bandwidth=bandwidth, latency=latency)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["n0", "n[0-3] cores=4", "m0 cores=8 gres=gpu:2 partitions=p,q features=a,b; n[0-1] cores=2 memory=1G"],
+)
+def test_a_described_platform_is_the_same_as_xml(text: str, tmp_path: Path) -> None:
+    platform = described_platform(text)
+    path = tmp_path / "platform.xml"
+    path.write_text(platform_xml(platform))
+    found = read_platform(path)
+    for one, other in zip(found.hosts, platform.hosts, strict=True):
+        assert (one.name, one.cores, one.speeds) == (other.name, other.cores, other.speeds)
+        assert dict(one.properties) == dict(other.properties)
+    assert found.master.name == platform.master.name

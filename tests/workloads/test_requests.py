@@ -23,6 +23,7 @@ from batprotocol.workloads.requests import (
     Request,
     check_requests,
     expanded_names,
+    folded_names,
     host_schema,
     read_offer,
     read_request,
@@ -449,3 +450,32 @@ def test_what_has_no_recording_stays_as_it_is(data: str | None) -> None:
     assert moved_recording('{"recorded": {"start": 1}}', 0.0) == '{"recorded": {"start": 1}}'
     if not (data or "").startswith("{"):
         assert with_recording(data, 1.0) == '{"recorded":{"start":1.0}}'
+
+
+# Names of hosts
+
+
+NUMBERS = st.integers(0, 120).map(str) | st.from_regex(r"0[0-9]{0,2}", fullmatch=True)
+NAMES = st.builds("{}{}{}".format, st.sampled_from(["n", "r1-", ""]), NUMBERS, st.sampled_from(["", "x"]))
+
+
+@given(st.lists(NAMES, min_size=1))
+def test_folded_names_are_the_names(names: list[str]) -> None:
+    assert expanded_names(folded_names(names)) == names
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["n1"], "n1"),
+        (["n1", "n2"], "n[1-2]"),
+        (["n8", "n9", "n10", "n11"], "n[8-11]"),
+        (["n08", "n09", "n10"], "n[08-10]"),
+        (["n09", "n10", "n100"], "n[09-10,100]"),
+        (["n0", "n1"], "n[0-1]"),
+        (["n1", "n3", "m4"], "n[1,3],m4"),
+        (["n2", "n1"], "n[2,1]"),
+    ],
+)
+def test_how_names_are_folded(names: list[str], text: str) -> None:
+    assert folded_names(names) == text

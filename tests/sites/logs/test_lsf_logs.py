@@ -90,3 +90,35 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     }
     with pytest.raises(InputError, match="expected a record of lsb"):
         read(tmp_path, "no record", "lsf")
+
+
+DIGITS = 10
+"""The most digits that the id of a job has."""
+
+
+@pytest.mark.parametrize(
+    ("id", "task", "told"),
+    [
+        (1, 0, "1"),
+        (1, 1, "1_1"),
+        (10**DIGITS - 1, 0, "9" * DIGITS),
+        (7, 10**9 - 1, "7_999999999"),
+        (0, 0, None),
+        (0, 1, None),
+        (-1, 0, None),
+        (10**DIGITS, 0, None),
+        (10**DIGITS, 1, None),
+        (7, 10**9, None),
+        (7, -1, None),
+    ],
+)
+def test_the_ids_of_jobs_and_tasks_have_their_limits(id: int, task: int, told: str | None, tmp_path: Path) -> None:
+    before, after = '"project" 0 128 "" "" ', " 10725376 "
+    assert f"{before}0{after}" in NEW
+    text = NEW.replace(" 404 ", f" {id} ", 1).replace(f"{before}0{after}", f"{before}{task}{after}")
+    found, left_out = read(tmp_path, text, "lsf")
+    if told is None:
+        assert not found
+        assert reasons(left_out) == {"the id is not one of LSF's jobs": (1, (1,))}
+    else:
+        assert [(job.id, job.array) for job in found] == [(told, str(id) if task else None)]
