@@ -42,7 +42,7 @@ def test_a_file_that_fails_leaves_no_module(tmp_path: Path) -> None:
 FILE = '''
 from abc import ABC, abstractmethod
 from batprotocol.edc import Scheduler
-from beside import NUMBER
+from fellow_of_imports import NUMBER
 
 class Plain(Scheduler):
     """It needs nothing."""
@@ -67,7 +67,7 @@ value = NUMBER
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    (tmp_path / "beside.py").write_text("NUMBER = 3\n")
+    (tmp_path / "fellow_of_imports.py").write_text("NUMBER = 3\n")
     path = tmp_path / "some_schedulers.py"
     path.write_text(FILE)
     return path

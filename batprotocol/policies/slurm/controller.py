@@ -137,9 +137,14 @@ class PossibleStarts:
         return self._is_any_impatient()
 
     def _is_any_impatient(self) -> bool:
-        """Whether a job waits for few switches, and takes any after some time."""
-        self._spread = {job for job in self._spread if job.leaves and job.stage is JobStage.PENDING}
-        return bool(self._spread)
+        """Whether a job waits for few switches, and takes any after some time.
+
+        Both loops look at it once more after that time. If it lacks nodes then, only an event can help it.
+        """
+        loops, second = self._state.cluster.loops, self._state.second
+        last = second - 2 * max(loops.sched_interval, loops.bf_interval)
+        self._spread = {job for job in self._spread if job.leaves and job.stage is JobStage.PENDING and not job.is_held}
+        return any(job.leaves_since == math.inf or job.leaves_since + job.leaves_wait >= last for job in self._spread)
 
 
 class Controller:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -171,6 +171,8 @@ def played(seed: int, is_python: bool, most: int) -> tuple[list[Started], list[A
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
+@example(69)  # a job that waits for few switches has too few nodes for ever
+@example(107)  # such a job is held
 @given(st.integers(0, 10**9))
 def test_plans_in_c_are_those_in_python(seed: int) -> None:
     assert played(seed, False, 20) == played(seed, True, 20)
