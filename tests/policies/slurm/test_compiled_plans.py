@@ -171,7 +171,7 @@ def played(seed: int, is_python: bool, most: int) -> tuple[list[Started], list[A
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
-@example(69)  # a job that waits for few switches has too few nodes for ever
+@example(69)  # a job that waits for few switches never gets enough nodes
 @example(107)  # such a job is held
 @given(st.integers(0, 10**9))
 def test_plans_in_c_are_those_in_python(seed: int) -> None:
