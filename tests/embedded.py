@@ -6,6 +6,7 @@ import atexit
 import shutil
 import struct
 import subprocess
+import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -14,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from processes import ENVIRONMENT
-from replay import PATIENCE
+from processes import BINARY, ENVIRONMENT
+from replay import PATIENCE, batsim_side
 from servers import missing
 from support import ROOT
 
@@ -33,6 +34,7 @@ __all__ = [
     "needs_sanitizers",
     "packed",
     "play",
+    "recorded_batsim",
     "unpacked",
 ]
 
@@ -182,3 +184,19 @@ def play(
     # What a scheduler prints is UTF-8 in these tests, but what the system prints of it may be cut anywhere.
     text = [each.decode(errors="replace") for each in (done.stdout, done.stderr)]
     return Played(done.returncode, replies, text[0], text[1])
+
+
+# The host as a command that takes Batsim's options.
+_BATSIM = """
+import os, sys
+host, folder, *arguments = sys.argv[1:]
+at = arguments.index("--edc-library-str")
+os.execv(host, [host, *arguments[:at], *arguments[at + 1 : at + 3], folder + "/messages", folder + "/replies"])
+"""
+
+
+def recorded_batsim(folder: Path) -> list[str]:
+    """A command that stands for Batsim: it plays a recorded run, with files in this folder."""
+    (folder / "messages").write_bytes(packed(batsim_side(Path(BINARY))[1:]))
+    (folder / "batsim.py").write_text(_BATSIM)
+    return [sys.executable, str(folder / "batsim.py"), str(host()), str(folder)]

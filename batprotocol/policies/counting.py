@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Collection
 from math import inf, nextafter
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mypy_extensions import mypyc_attr
 
@@ -208,7 +208,7 @@ class CountingPlanner(HostPlanner):
             self._grow()
 
     def _over(self, job: DelayJob) -> None:
-        place, ends, running = _place(self._ends, job.end), self._ends, self._running
+        place, ends, running = bisect_left(self._ends, job.end), self._ends, self._running
         while running[place] is not job:
             place += 1
         del ends[place], running[place]
@@ -259,8 +259,7 @@ class CountingPlanner(HostPlanner):
 
     def _first(self) -> DelayJob | None:
         if self._ranking is not None:
-            found: Any = self._ranking.first()
-            return found  # type: ignore[no-any-return]
+            return cast("DelayJob | None", self._ranking.first())
         return self._jobs[0] if self._jobs else None
 
     def _first_in(self, room: int, seconds: float, spare: int) -> DelayJob | None:
@@ -268,8 +267,7 @@ class CountingPlanner(HostPlanner):
         if self._ranking is not None:
             ranking = self._ranking if self._other_ranking is None else self._other_ranking
             gap = Gap((room, seconds)) if self._kind == _GREEDY else Gap((room, seconds), (spare, inf))
-            found: Any = ranking.first_in(gap)
-            return found  # type: ignore[no-any-return]
+            return cast("DelayJob | None", ranking.first_in(gap))
         known = room <= self._no_room and seconds <= self._no_seconds and spare <= self._no_spare
         if known and self._no_count == self._count:
             return None
@@ -296,7 +294,7 @@ class CountingPlanner(HostPlanner):
             if self._other is not None:
                 _remove(self._other_keys, self._other_jobs, job.tried, job)
         job.end = self._now + job.expected
-        place = _place(self._ends, job.end)
+        place = bisect_left(self._ends, job.end)
         self._ends.insert(place, job.end)
         self._running.insert(place, job)
         starting.append(job)
@@ -318,10 +316,10 @@ class CountingPlanner(HostPlanner):
     def _shrink(self) -> None:
         """Few jobs wait now."""
         assert self._ranking is not None
-        self._jobs = list(self._ranking)  # type: ignore[arg-type]  # they are what was added
+        self._jobs = cast("list[DelayJob]", list(self._ranking))  # they are what was added
         self._keys = [job.key for job in self._jobs]
         if self._other_ranking is not None:
-            self._other_jobs = list(self._other_ranking)  # type: ignore[arg-type]
+            self._other_jobs = cast("list[DelayJob]", list(self._other_ranking))
             self._other_keys = [job.tried for job in self._other_jobs]
         self._ranking = self._other_ranking = None
 
@@ -346,18 +344,6 @@ def _number(job: DelayJob) -> int:
 
 def _without_job(entry: tuple[float, Any, DelayJob]) -> tuple[float, Any]:
     return entry[0], entry[1]
-
-
-def _place(ends: list[float], end: float) -> int:
-    """The first place with this end or a later one."""
-    low, high = 0, len(ends)
-    while low < high:
-        middle = (low + high) >> 1
-        if ends[middle] < end:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 def _insert(keys: list[Any], jobs: list[DelayJob], key: Any, job: DelayJob) -> None:

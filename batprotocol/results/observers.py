@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 import msgspec
 
@@ -247,6 +247,13 @@ class Observers(Observer):
             observer.ended(totals)
 
 
+class _Timed(Protocol):
+    """An observer that takes the times of a job with its row."""
+
+    def job_timed(self, row: JobRow, found: Times | None) -> None:
+        """The same as `job_ended`, for a row whose times are known."""
+
+
 def _job_method(observer: Observer) -> tuple[Callable[..., None], bool]:
     """The method that takes the rows of jobs, and whether it also takes their times, which are computed once for all.
 
@@ -254,8 +261,7 @@ def _job_method(observer: Observer) -> tuple[Callable[..., None], bool]:
     """
     for kind in type(observer).__mro__:
         if "job_timed" in vars(kind):
-            method: Callable[..., None] = observer.job_timed  # type: ignore[attr-defined]
-            return method, True
+            return cast("_Timed", observer).job_timed, True
         if "job_ended" in vars(kind):
             break
     return observer.job_ended, False

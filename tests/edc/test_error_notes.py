@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from commands import run_here
-from embedded import host, needs_host, packed
+from embedded import needs_host, packed, recorded_batsim
 from processes import BINARY, ENVIRONMENT, batproto
 from replay import InThread, batsim_side, begins, begun, ends, submitted
 from simulations import ANY_PORT
@@ -261,21 +261,11 @@ def test_simulate_tells_and_has_recorded_it(file: Path, tmp_path: Path, recorded
 # Inside Batsim
 
 
-BATSIM = """
-import os, sys
-host, folder, *arguments = sys.argv[1:]
-at = arguments.index("--edc-library-str")
-os.execv(host, [host, *arguments[:at], *arguments[at + 1 : at + 3], folder + "/messages", folder + "/replies"])
-"""
-
-
 @pytest.fixture
 def batsim(tmp_path: Path) -> list[str]:
     """A command that stands for Batsim: it plays a recorded run, and says a lot when that fails."""
-    (tmp_path / "messages").write_bytes(packed(batsim_side(Path(BINARY))[1:]))
-    (tmp_path / "batsim.py").write_text(BATSIM)
     noisy = '"$@"; status=$?; [ $status = 0 ] || seq 100 >&2; exit $status'
-    return ["sh", "-c", noisy, "sh", sys.executable, str(tmp_path / "batsim.py"), str(host()), str(tmp_path)]
+    return ["sh", "-c", noisy, "sh", *recorded_batsim(tmp_path)]
 
 
 @needs_host

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from commands import run_here
-from embedded import FAILED, host, needs_host, packed, unpacked
+from embedded import FAILED, needs_host, packed, recorded_batsim, unpacked
 from processes import BATPROTO, BINARY, ENVIRONMENT, FCFS, JSON, batproto, started
 from replay import PATIENCE, batsim_side
 from support import ROOT
@@ -27,21 +27,10 @@ def library() -> str:
     return str(ROOT / "batprotocol" / "edc" / "embedded" / Path(options.library()).name)
 
 
-# The host as a command that takes Batsim's options.
-BATSIM = """
-import os, sys
-host, folder, *arguments = sys.argv[1:]
-at = arguments.index("--edc-library-str")
-os.execv(host, [host, *arguments[:at], *arguments[at + 1 : at + 3], folder + "/messages", folder + "/replies"])
-"""
-
-
 @pytest.fixture
 def batsim(tmp_path: Path) -> list[str]:
     """A command that stands for Batsim: it plays a recorded run."""
-    (tmp_path / "messages").write_bytes(packed(batsim_side(Path(BINARY))[1:]))
-    (tmp_path / "batsim.py").write_text(BATSIM)
-    return [sys.executable, str(tmp_path / "batsim.py"), str(host()), str(tmp_path)]
+    return recorded_batsim(tmp_path)
 
 
 def test_a_whole_simulation_in_process(batsim: list[str], tmp_path: Path) -> None:

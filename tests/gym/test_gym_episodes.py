@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from python_worlds import in_python
 from support import DATA
 
 from batprotocol.model import DelayProfile, ParallelTaskHomogeneousProfile
@@ -72,17 +73,6 @@ def workload(seed: int, count: int = 110, hosts: int = 20) -> Workload:
         size = random.choice([1, 1, 2, 4, random.randint(1, hosts), random.randint(1, hosts // 3), hosts])
         jobs.append(StaticJob(str(number * 37 % count), now, size, DelayProfile(lasts), walltime=walltime))
     return Workload(jobs, {})
-
-
-def in_python(kind: type[Environment]) -> type[Environment]:
-    """The same environment with the world that is not compiled."""
-    from batprotocol.gym._world import PythonDirect
-
-    class InPython(kind):  # type: ignore[valid-type, misc]
-        def make_world(self, first: int, ranks: Any, tried: Any) -> Any:
-            return PythonDirect(self.log, first, self.jobs, ranks, tried)
-
-    return InPython
 
 
 def noted(value: Any) -> str:

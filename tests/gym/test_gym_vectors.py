@@ -9,12 +9,14 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from python_worlds import in_python
 
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile
@@ -69,16 +71,11 @@ def workloads(draw: st.DrawFn) -> Workload:
     return Workload(jobs)
 
 
-def in_python(kind: str) -> Any:
-    """The class of an environment whose worlds are in Python, also where they are compiled."""
+def plain(name: str) -> Any:
+    """The class of an environment by name, with worlds in Python."""
     import batprotocol.gym
-    from batprotocol.gym._world import PythonDirect
 
-    class InPython(getattr(batprotocol.gym, kind)):  # type: ignore[misc]
-        def make_world(self, first: int, ranks: Any, tried: Any) -> Any:
-            return PythonDirect(self.log, first, self.jobs, ranks, tried)
-
-    return InPython
+    return in_python(getattr(batprotocol.gym, name))
 
 
 def equal(ours: Any, theirs: Any) -> None:
@@ -129,7 +126,7 @@ def test_a_call_is_what_gymnasium_makes_of_single_environments(
     )
     chosen["reward_at"] = data.draw(st.sampled_from(["step", "end"]))
     ours = native(kind=name, autoreset_mode=mode, **chosen)
-    theirs = SyncVectorEnv([lambda: in_python(name)(**chosen)] * 3, autoreset_mode=mode)
+    theirs = SyncVectorEnv([partial(plain(name), **chosen)] * 3, autoreset_mode=mode)
     number = data.draw(st.integers(0, 2**31))
     equal(ours.reset(seed=number), theirs.reset(seed=number))
     chance = np.random.default_rng(number)
@@ -159,7 +156,7 @@ def test_all_refusals_are_those_of_single_environments() -> None:
     begins = set()
     for name, options in KINDS:
         chosen = {"workload": "lublin:16?jobs=60&seed=2", "jobs": 20, "max_queue": 4, **options}
-        ours, theirs = native(kind=name, **chosen), SyncVectorEnv([lambda: in_python(name)(**chosen)] * 3)  # noqa: B023
+        ours, theirs = native(kind=name, **chosen), SyncVectorEnv([partial(plain(name), **chosen)] * 3)
         equal(ours.reset(seed=2), theirs.reset(seed=2))
         chance = np.random.default_rng(3)
         for _ in range(60):
@@ -185,7 +182,7 @@ def test_rewards_of_long_queues_are_added_as_in_python() -> None:
     ]
     for reward in ("bounded_slowdown", "waiting", "utilisation"):
         options = {"workload": Workload(jobs), "hosts": 4, "jobs": 600, "reward": reward, "reward_at": "step"}
-        vector, alone = native(**options, backfilling="greedy", num_envs=1), in_python("Batch")
+        vector, alone = native(**options, backfilling="greedy", num_envs=1), plain("Batch")
         env = alone(**{**options, "max_queue": 16}, backfilling="greedy")
         vector.reset(seed=1)
         env.begin_episode(seed=1)

@@ -9,6 +9,7 @@ import json
 import logging
 import re
 from collections.abc import Sequence
+from logging.handlers import BufferingHandler
 
 import pytest
 from hypothesis import given, settings
@@ -105,9 +106,7 @@ def told(*commands: str) -> list[str]:
     """The notes and errors about commands that come while a job runs and another one waits."""
     jobs = [StaticJob(str(number), 1.0 + number, 3, DelayProfile(30.0), 600.0) for number in range(2)]
     events = [ExternalEventList.of([(5.0, json.dumps({"slurm": text})) for text in commands], corrected=True)]
-    found: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: found.append(record.getMessage())  # type: ignore[method-assign]
+    handler = BufferingHandler(10_000)
     logger = logging.getLogger("batprotocol.policies")
     logger.addHandler(handler)
     try:
@@ -119,7 +118,7 @@ def told(*commands: str) -> list[str]:
         )
     finally:
         logger.removeHandler(handler)
-    return [text for text in found if "external event" in text]
+    return [text for record in handler.buffer if "external event" in (text := record.getMessage())]
 
 
 def command_with(kind: str, key: str, value: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -24,10 +25,9 @@ from batprotocol.sites.logs.managers.sacct_rows import NOTHING, SacctRows
 from batprotocol.sites.logs.sources import Source, elements_of, opened
 from batprotocol.sites.slurm.texts import json_number, keyed
 
-try:
+_sacct: Any = None
+with suppress(ImportError):  # it was not compiled
     from batprotocol.sites.logs.managers import _sacct
-except ImportError:  # it was not compiled
-    _sacct = None  # type: ignore[assignment]
 
 __all__ = [
     "read_jobcomp",
