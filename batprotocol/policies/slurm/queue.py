@@ -21,7 +21,7 @@ import msgspec
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import Job, JobSubmittedEvent
 from batprotocol.policies.jobs import DependentJobs, QueuedJob, QueueEntry, SortedEntries
-from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, bits_of, members
+from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, NodeSharing, bits_of, members
 from batprotocol.sites.slurm.texts import span
 from batprotocol.workloads.requests import Request, expanded_names
 from batprotocol.workloads.requests.notation import Dependency, matches
@@ -59,9 +59,10 @@ class NodeShare:
         memory: the MiB that it has on each node.
         cores: the cores that it has of each node, as sets, if jobs share cores; empty otherwise.
         partition: the partition whose rows it is in, if jobs share cores.
+        sharing: how it shares its nodes.
     """
 
-    __slots__ = ("cores", "cpus", "gres", "memory", "nodes", "partition")
+    __slots__ = ("cores", "cpus", "gres", "memory", "nodes", "partition", "sharing")
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class NodeShare:
     ) -> None:
         self.nodes, self.cpus, self.gres, self.memory = nodes, cpus, gres or {}, memory or {}
         self.cores: dict[int, int] = {}
-        self.partition = ""
+        self.partition, self.sharing = "", NodeSharing.NODES
 
 
 class SlurmJob(QueuedJob):
@@ -87,7 +88,7 @@ class SlurmJob(QueuedJob):
         limit: its time limit.
         time_min: the least limit that it can do with; 0: `limit`.
         min_nodes, max_nodes: how many nodes it needs; takes_least: whether it asks for the fewest of them.
-        tasks: its tasks, all nodes together; cpus_per_task: the CPUs of each.
+        tasks: its tasks, all nodes together; has_tasks: whether it names them; cpus_per_task: the CPUs of each.
         tasks_per_node: the tasks that each node gets; 0: any number.
         memory: MiB on each node; memory_per_cpu: on each CPU; 0: what the partition says.
         gres: the generic resources on each node: name, type and number.
@@ -95,11 +96,13 @@ class SlurmJob(QueuedJob):
         leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
             for that, since `leaves_since`, if it `misses_leaves`.
         gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task;
-            gpu_type: their type, "" for any.
+            gpu_type: their type, "" for any; cpus_per_gpu, memory_per_gpu: the CPUs and MiB that come with each GPU.
         fitting: the nodes that its constraint allows; allowed: those of them that its lists allow.
         required: the nodes that it must have.
         is_single: whether it has one thread of each of its cores.
         is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
+        spreads: whether it has as many nodes as possible; oversubscribes: whether it may share cores.
+        is_of_user: whether its nodes have jobs of its user only.
         reservation: the name of its reservation; "" if none.
         nice: subtracted from its priority; fixed: the priority that an operator has set; None: it is computed.
         requeues: whether it may run again.
@@ -131,6 +134,12 @@ class SlurmJob(QueuedJob):
             "gpus",
             "gpu_type",
             "gpus_per_task",
+            "cpus_per_gpu",
+            "has_tasks",
+            "is_of_user",
+            "memory_per_gpu",
+            "oversubscribes",
+            "spreads",
             "is_single",
         ),
         *("gres", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
@@ -179,6 +188,8 @@ class SlurmJob(QueuedJob):
         self.allowed = self.fitting = -1
         self.required = 0
         self.is_exclusive = self.is_contiguous = self.is_held = self.is_single = False
+        self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = False
+        self.cpus_per_gpu = self.memory_per_gpu = 0
         self.reservation = ""
         self.requeues = True
         self.priority: dict[str, int] = {}
@@ -415,6 +426,11 @@ OPTIONS: Final[Mapping[str, str]] = {
     "memory_per_cpu": "MiB for each CPU (--mem-per-cpu)",
     "threads_per_core": "1: the job has one thread of each of its cores, and the others stay idle "
     "(--threads-per-core=1, --hint=nomultithread)",
+    "spread_job": "whether it is spread over as many nodes as possible (--spread-job)",
+    "oversubscribe": "whether it may share cores, where the partition allows it (--oversubscribe)",
+    "exclusive_user": "whether no other user has jobs on its nodes (--exclusive=user)",
+    "cpus_per_gpu": "the CPUs that come with each GPU (--cpus-per-gpu)",
+    "memory_per_gpu": "the MiB that come with each GPU (--mem-per-gpu)",
     "gpus": "the GPUs of all nodes together (--gpus): `2`, or `v100:2` with their type",
     "gpus_per_task": "the GPUs of each task (--gpus-per-task), or `v100:1` with their type",
     "nodelist": "the nodes that the job must have (--nodelist)",
@@ -461,6 +477,9 @@ def job_of(cluster: ConfiguredCluster, event: JobSubmittedEvent, request: Reques
     made.nice, made.reservation = request.nice, request.reservation or ""
     made.requeues = cluster.requeues if request.requeue is None else request.requeue
     made.takes_least = bool(options.get("use_min_nodes", False))
+    made.spreads = bool(options.get("spread_job", False))
+    made.oversubscribes = bool(options.get("oversubscribe", False))
+    made.is_of_user = bool(options.get("exclusive_user", False))
     made.is_contiguous, made.is_held = request.contiguous, bool(options.get("hold", False))
     if request.begin is not None:
         made.begin = max(submitted, request.begin.of(submitted))
@@ -526,11 +545,15 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
             made.min_nodes, made.max_nodes = 1, math.inf
     elif "tasks_per_node" in options:
         made.tasks = made.tasks_per_node * made.min_nodes
+    made.has_tasks = bool(request.tasks or "tasks" in options or "tasks_per_node" in options)
+    if made.spreads and made.has_tasks and math.isinf(made.max_nodes):
+        made.max_nodes = made.tasks
     made.cpus_per_task = options.get("cpus_per_task", made.cpus_per_task)
     made.is_exclusive = request.exclusive or (request.is_whole and not _asks_for_cpus(options))
     times = math.ceil(made.tasks / size) if is_each else 1
     made.memory = math.ceil((request.memory or 0) * times / _MEBIBYTE)
     made.memory_per_cpu = options.get("memory_per_cpu", 0)
+    made.cpus_per_gpu, made.memory_per_gpu = options.get("cpus_per_gpu", 0), options.get("memory_per_gpu", 0)
     if "threads_per_core" in options:
         if options["threads_per_core"] != 1:
             found = shown(options["threads_per_core"])
