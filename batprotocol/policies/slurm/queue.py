@@ -232,6 +232,12 @@ class SlurmJob(QueuedJob):
         made.takes_least, made.required = True, 0
         return made
 
+    def alone(self) -> SlurmJob:
+        """The same job with cores of its own."""
+        made = copy(self)
+        made.oversubscribes = False
+        return made
+
     def with_nodes(self, nodes: int) -> SlurmJob:
         """The same job, which must have these nodes, too."""
         made = copy(self)

@@ -162,6 +162,10 @@ def first_start(
         job, partition, nodes, now, without, late: as `NodeSelector.earliest` has them.
     """
     gone = list(without)
+    if partition.sharing_of(job.oversubscribes) is not partition.sharing_of(False):
+        found = first_start(selection, job.alone(), partition, nodes, now, gone)
+        if found is not None and found.start <= now:
+            return found  # although the first loop would not give it these nodes: it waits then, and so do they
     if job.counts:
         start, taken = now, 0
         for count, each in job.counts:
