@@ -42,19 +42,34 @@ def drawn(seed: int) -> tuple[Platform, Workload, float, bool]:
     return platform, Workload(jobs, profiles), draw.choice([1e-3, 1e-3, 0.0, 1.0, 0.3, 10.0]), draw.random() < 0.3
 
 
-def played(seed: int, name: str, folder: Path, *, messages: bool) -> tuple[Any, ...]:
+WAYS = ("planner", "turns", "leaving", "messages")
+"""Without messages; with them, and the same planner, until the end or until some turn; and with the plain driver."""
+
+
+def played(seed: int, name: str, folder: Path, way: str) -> tuple[Any, ...]:
     """The results of a random simulation, and its files."""
     platform, workload, resolution, corrected = drawn(seed)
     policy = named(name)()
     policy.resolution = resolution
     policy._prepare(State(resolution=resolution))
     assert policy.planner(workload) is not None
-    on_turn = (lambda message, reply: None) if messages else None
+    if way == "messages":
+        policy._only_counts = lambda: False  # type: ignore[method-assign]
+    last, turns = seed % 97, []
+
+    def look(message: Message, reply: Message) -> None:
+        turns.append(policy._turns is not None)
+        if way == "leaving" and len(turns) == last:
+            assert policy.state is policy._state
+            assert len(policy.queue) + len(policy.state.running) >= 0
+
     rows = JobRows()
     given = (platform, workload, policy)
+    on_turn = None if way == "planner" else look
     result = simulate(*given, output=f"{folder}/", corrected=corrected, on_turn=on_turn, observers=[rows])
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
-    return files, rows.rows, repr(result.totals), repr(result.metrics().flat()), policy.state.now
+    assert turns == [(way == "turns" or (way == "leaving" and number < last)) for number in range(len(turns))]
+    return files, rows.rows, repr(result.totals), repr(result.metrics().flat()), policy._state.now
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -63,14 +78,14 @@ def test_the_results_are_those_of_messages(name: str, tmp_path: Path, caplog: py
         logs = []
         seed = 100 * NAMES.index(name) + number
         found = []
-        for messages in (False, True):
-            folder = tmp_path / f"{seed}-{messages}"
+        for way in WAYS:
+            folder = tmp_path / f"{seed}-{way}"
             folder.mkdir()
             caplog.clear()
-            found.append(played(seed, name, folder, messages=messages))
+            found.append(played(seed, name, folder, way))
             logs.append([(record.name, record.getMessage()) for record in caplog.records])
-        assert found[0] == found[1], seed
-        assert logs[0] == logs[1]
+        assert all(each == found[-1] for each in found), seed
+        assert all(each == logs[-1] for each in logs)
 
 
 def test_without_files(tmp_path: Path) -> None:
