@@ -19,7 +19,7 @@ from mypy_extensions import mypyc_attr
 from batprotocol._util.counting import step
 from batprotocol.edc.session import Turn
 from batprotocol.errors import InputError, RuleViolation
-from batprotocol.model import JobSubmittedEvent
+from batprotocol.model import JobSubmittedEvent, PredefinedExecutorPlacementStrategy
 from batprotocol.policies import allocations, orders
 from batprotocol.policies.availability import per_second
 from batprotocol.policies.backfilling import EASY, AsRequested, Greedy, NoBackfilling
@@ -28,6 +28,7 @@ from batprotocol.policies.jobs import State, natural_key
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.queue import Gap, Ranking
 from batprotocol.simulator.batsim.planned_jobs import HostPlanner, PlannedJob
+from batprotocol.wire.making import add_execution
 from batprotocol.workloads.requests import read_request
 
 __all__ = ["CountingPlanner", "CountingTurns", "can_count", "plain_texts"]
@@ -86,6 +87,10 @@ def plain_texts(texts: Collection[str] | None) -> frozenset[str] | None:
     return frozenset(unknown)
 
 
+# Looking up a name of another module, or a member of an enum, costs more than most operations with it here.
+_add_execution: Final = add_execution
+_SPREAD: Final = PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
+
 _NONE: Final = 0
 _GREEDY: Final = 1
 _EASY: Final = 2
@@ -125,6 +130,9 @@ class CountingPlanner(HostPlanner):
         self._state = state
         self._free: Any = state.free
         self._room = len(state.free)
+        self._is_first = type(parts.allocation) is allocations.First  # which does what the free hosts do
+        self._take_first: Callable[[int], Any] = state.free.take
+        self._give_first: Callable[[Any], Any] = state.free.give_back
         self._take: Callable[[int, Any, Any], Any] = parts.allocation.take
         self._give_back: Callable[[Any, Any], Any] = parts.allocation.give_back
         self._asleep = asleep
@@ -223,8 +231,14 @@ class CountingPlanner(HostPlanner):
         while running[place] is not job:
             place += 1
         del ends[place], running[place]
-        self._give_back(job.hosts, self._free)
+        self._free_hosts(job)
         self._room += job.size
+
+    def _free_hosts(self, job: PlannedJob) -> None:
+        if self._is_first:
+            self._give_first(job.hosts)
+        else:
+            self._give_back(job.hosts, self._free)
 
     # Decisions
 
@@ -291,13 +305,14 @@ class CountingPlanner(HostPlanner):
 
     def _start(self, job: PlannedJob, starting: list[PlannedJob]) -> None:
         """A job starts now."""
-        job.hosts = self._take(job.size, self._free, self._asleep)
+        size = job.size
+        job.hosts = self._take_first(size) if self._is_first else self._take(size, self._free, self._asleep)
         if not self._executes(job):
-            self._give_back(job.hosts, self._free)
+            self._free_hosts(job)
             job.hosts = None
             self._drop(job)
             return
-        self._room -= job.size
+        self._room -= size
         self._drop(job)
         job.started = self._now
         job.place = self._starts
@@ -477,8 +492,10 @@ class CountingTurns(CountingPlanner):
         super()._submitted(job)
 
     def _executes(self, job: PlannedJob) -> bool:
+        reply, job_id, hosts = self._reply, job.id, job.hosts
         try:
-            self._reply.add_execute_job(job.id, job.hosts)
+            if not _add_execution(reply, job_id, hosts, _SPREAD):
+                reply.add_execute_job(job_id, hosts)
         except RuleViolation as violation:
             # Batsim would abort, for example because the profile names a storage that the platform does not have.
             self._reject(job.id, violation)

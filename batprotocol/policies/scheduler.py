@@ -311,8 +311,9 @@ class Policy(Allocating, Scheduler):
         self._driver.switched(event)
 
     def on_job_completed(self, event: JobCompletedEvent) -> None:
-        if self._turns is not None:
-            self._turns.ends.append(event.job_id)
+        turns = self._turns
+        if turns is not None:
+            turns.ends.append(event.job_id)
         else:
             self._driver.ended(event.job_id, event.state)
 
@@ -331,8 +332,9 @@ class Policy(Allocating, Scheduler):
         self._all_injected = True
 
     def decide(self) -> None:
-        if self._turns is not None:
-            if self._turns.decide(self):
+        turns = self._turns
+        if turns is not None:
+            if turns.decide(self):
                 return
             self._leave_turns()
         # Events of one time arrive in any order, above all where messages take no time. Here, they have one order.

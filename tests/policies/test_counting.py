@@ -8,10 +8,20 @@ from typing import Any
 
 import pytest
 
-from batprotocol.model import DelayProfile, Message, ParallelTaskHomogeneousProfile
+from batprotocol.conversation import conversation, jobs
+from batprotocol.model import DelayProfile, ExecuteJobEvent, Message, ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, FCFS, SJF, First, Order, Policy, named
 from batprotocol.policies.jobs import State
-from batprotocol.simulator import JobRows, Platform, StaticJob, Workload, WorkloadProfile, simulate, watched
+from batprotocol.simulator import (
+    ExternalEventList,
+    JobRows,
+    Platform,
+    StaticJob,
+    Workload,
+    WorkloadProfile,
+    simulate,
+    watched,
+)
 
 pytestmark = pytest.mark.once  # the results do not depend on the engine
 
@@ -55,7 +65,7 @@ def played(seed: int, name: str, folder: Path, way: str) -> tuple[Any, ...]:
     assert policy.planner(workload) is not None
     if way == "messages":
         policy._only_counts = lambda: False  # type: ignore[method-assign]
-    last, turns = seed % 97, []
+    last, turns = 1 + seed % 97, []
 
     def look(message: Message, reply: Message) -> None:
         turns.append(policy._turns is not None)
@@ -97,6 +107,70 @@ def test_without_files(tmp_path: Path) -> None:
     assert list(one.jobs) == list(other.jobs)
     assert one.queue_over_time(9) == other.queue_over_time(9)
     assert one.is_complete
+
+
+def odd(seed: int) -> tuple[Workload, list[ExternalEventList]]:
+    """A workload whose jobs are refused, ask for more than whole hosts, and have hosts that fail."""
+    draw = random.Random(seed)
+    profiles: dict[str, Any] = {f"{number}": DelayProfile(draw.uniform(1, 200)) for number in range(20)}
+    profiles["long"] = DelayProfile(1e9)
+    rows: list[Any] = []
+    time = 0.0
+    texts = draw.choice([[None], [None], [None] * 40 + ['{"cores":1}', '{"typo":3}', '{"host":["n1"]}', '{"cores":"many"}']])
+    for number in range(draw.choice([20, 80])):
+        time += draw.choice([0.0, 1.0, draw.expovariate(1 / 10)])
+        profile = draw.choice([*profiles])
+        walltime = draw.choice([None, 50.0, draw.uniform(1, 300)]) if profile != "long" else 100.0
+        size = draw.choice([1, 2, 4, 8, 9, 0]) if draw.random() < 0.2 else draw.randint(1, 8)
+        rows.append(StaticJob(f"{number}", time, size, profile, walltime, draw.choice(texts)))
+    lists = []
+    if draw.random() < 0.3:
+        data = draw.choice(['{"hosts":"0-1","state":"down"}', '{"something":1}'])
+        lists.append(ExternalEventList.of([(draw.uniform(0, time), data)]))
+    return Workload(rows, profiles), lists
+
+
+@pytest.mark.parametrize("name", ["fcfs", "easy", "easy-sjf", "greedy", "sjf+easy", "easy=strict"])
+def test_what_needs_more_than_numbers_is_decided_as_before(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals = stayed = 0
+    for seed in range(12):
+        workload, lists = odd(seed)
+        found, left = [], []
+        for only in (True, False):
+            draw = random.Random(seed)
+            caplog.clear()
+            policy = named(name)()
+            if not only:
+                policy._only_counts = lambda: False  # type: ignore[method-assign]
+            execute = jobs.execute
+
+            def refused(state: Any, event: Any, draw: random.Random = draw, execute: Any = execute) -> None:
+                if draw.random() < 0.1:
+                    state.report("job.host-asleep", "job_id", "it is refused here")
+                execute(state, event)
+
+            monkeypatch.setitem(conversation._FROM_EDC, ExecuteJobEvent, refused)
+            turns: list[Any] = []
+            simulate(
+                Platform.homogeneous(8),
+                workload,
+                policy,
+                external_events=lists,
+                output=f"{tmp_path}/",
+                on_turn=lambda message, reply, turns=turns: turns.append(reply),
+            )
+            monkeypatch.undo()
+            left.append(policy._turns is None)
+            logs = [(record.name, record.getMessage()) for record in caplog.records]
+            found.append((turns, logs, (tmp_path / "jobs.csv").read_bytes()))
+        assert found[0] == found[1], seed
+        assert left[1]
+        refusals += sum("refused here" in text for _, text in found[0][1])
+        stayed += not left[0]
+    assert refusals > 5
+    assert 2 < stayed < 12
 
 
 WORKLOAD = Workload([StaticJob("1", 0.0, 2, "d"), StaticJob("2", 0.0, 1, "d")], {"d": DelayProfile(10.0)})
@@ -182,11 +256,13 @@ def test_a_long_queue_is_searched_by_rankings(tmp_path: Path) -> None:
     jobs = [StaticJob(f"{n}", 0.0, draw.randint(1, 16), f"{n % 50}", 3.0 * (n % 50 + 1)) for n in range(1000)]
     workload = Workload(jobs, {f"{n}": DelayProfile(2.0 * (n + 1)) for n in range(50)})
     for name in ("easy", "easy-sjf", "greedy", "sjf"):
-        one, other = (
-            simulate(Platform.homogeneous(32), workload, named(name)(), on_turn=on_turn)
-            for on_turn in (None, lambda message, reply: None)
-        )
-        assert list(one.jobs) == list(other.jobs)
+        one, two, three = named(name)(), named(name)(), named(name)()
+        three._only_counts = lambda: False  # type: ignore[method-assign]
+        found = [
+            simulate(Platform.homogeneous(32), workload, policy, on_turn=None if policy is one else lambda *_: None)
+            for policy in (one, two, three)
+        ]
+        assert list(found[0].jobs) == list(found[1].jobs) == list(found[2].jobs)
 
 
 def test_the_policy_knows_the_time_at_the_end() -> None:
