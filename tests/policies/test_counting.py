@@ -116,7 +116,9 @@ def odd(seed: int) -> tuple[Workload, list[ExternalEventList]]:
     profiles["long"] = DelayProfile(1e9)
     rows: list[Any] = []
     time = 0.0
-    texts = draw.choice([[None], [None], [None] * 40 + ['{"cores":1}', '{"typo":3}', '{"host":["n1"]}', '{"cores":"many"}']])
+    texts = draw.choice(
+        [[None], [None], [None] * 40 + ['{"cores":1}', '{"typo":3}', '{"host":["n1"]}', '{"cores":"many"}']]
+    )
     for number in range(draw.choice([20, 80])):
         time += draw.choice([0.0, 1.0, draw.expovariate(1 / 10)])
         profile = draw.choice([*profiles])
