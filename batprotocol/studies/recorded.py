@@ -244,9 +244,10 @@ _FLAGS: Final = frozenset(
 def _standings() -> dict[str, ParameterStanding]:
     """The options of sbatch in the manual of Slurm 22.05, with the fate of each in a replay."""
     followed = (
-        "account array begin constraint contiguous cpus-per-task dependency exclude exclusive gpus gpus-per-node"
-        " gpus-per-task gres hold job-name licenses mem mem-per-cpu nice no-requeue nodelist nodes ntasks"
-        " ntasks-per-node partition qos requeue reservation switches time time-min use-min-nodes"
+        "account array begin constraint contiguous cpus-per-gpu cpus-per-task dependency exclude exclusive gpus"
+        " gpus-per-node gpus-per-task gres hold job-name licenses mem mem-per-cpu mem-per-gpu nice no-requeue nodelist"
+        " nodes ntasks ntasks-per-node oversubscribe partition qos requeue reservation spread-job switches time"
+        " time-min use-min-nodes"
     )
     idle = (
         "acctg-freq chdir comment container error export export-file get-user-env gpu-bind gpu-freq help ignore-pbs"
@@ -254,10 +255,10 @@ def _standings() -> dict[str, ParameterStanding]:
         " wait wait-all-nodes wckey wrap"
     )
     missed = (
-        "batch bb bbf cluster-constraint clusters core-spec cores-per-socket cpu-freq cpus-per-gpu deadline delay-boot"
-        " distribution extra-node-info gid gpus-per-socket gres-flags hint kill-on-invalid-dep mcs-label mem-per-gpu"
-        " mincpus network no-kill nodefile ntasks-per-core ntasks-per-gpu ntasks-per-socket overcommit oversubscribe"
-        " power prefer priority reboot signal sockets-per-node spread-job test-only thread-spec threads-per-core tmp"
+        "batch bb bbf cluster-constraint clusters core-spec cores-per-socket cpu-freq deadline delay-boot"
+        " distribution extra-node-info gid gpus-per-socket gres-flags hint kill-on-invalid-dep mcs-label"
+        " mincpus network no-kill nodefile ntasks-per-core ntasks-per-gpu ntasks-per-socket overcommit"
+        " power prefer priority reboot signal sockets-per-node test-only thread-spec threads-per-core tmp"
         " uid"
     )
     kinds = (
@@ -309,15 +310,16 @@ def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
 def unfollowed_of(run: Mapping[str, Any]) -> tuple[str, ...]:
     """The options of sbatch in a recorded run that have no effect in its replay, each with the number of its jobs.
 
-    >>> unfollowed_of({"submissions": [{"id": 1, "args": ["-n2", "--hint=compute_bound", "--spread-job"]}]})
-    ('--hint (1 job)', '--spread-job (1 job)')
+    >>> unfollowed_of({"submissions": [{"id": 1, "args": ["-n2", "--hint=compute_bound", "--overcommit"]}]})
+    ('--hint (1 job)', '--overcommit (1 job)')
     """
     found: Counter[str] = Counter()
     for each in run["submissions"]:
         if each["id"] >= 0:
             parts = parts_of(_options(each["args"]))
-            names = {name for part in parts for name, value in part.items() if not _is_followed(name, value)}
-            found.update(names | {f"exclusive={part['exclusive']}" for part in parts if part.get("exclusive")})
+            found.update({name for part in parts for name, value in part.items() if not _is_followed(name, value)})
+            whose = {part.get("exclusive", "user") for part in parts} - {"", "user"}
+            found.update(f"exclusive={each}" for each in whose)
     return tuple(f"--{name} ({number} job{'s' * (number > 1)})" for name, number in sorted(found.items()))
 
 
@@ -343,12 +345,14 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
             data["begin"] = value
         elif name in ("requeue", "no-requeue"):
             data["requeue"] = name == "requeue"
+        elif name == "exclusive" and value == "user":
+            slurm["exclusive_user"] = True
         elif name in ("exclusive", "contiguous"):
             data[name] = True
         elif name == "hold":
             slurm["hold"] = True
-        elif name == "use-min-nodes":
-            slurm["use_min_nodes"] = True
+        elif name in ("use-min-nodes", "spread-job", "oversubscribe"):
+            slurm[name.replace("-", "_")] = True
         elif name in ("nodelist", "exclude"):
             slurm[name] = value
         elif name in ("gpus", "gpus-per-task"):
@@ -356,12 +360,14 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
         elif name in ("ntasks", "cpus-per-task", "ntasks-per-node"):
             key = {"ntasks": "tasks", "ntasks-per-node": "tasks_per_node"}.get(name, name.replace("-", "_"))
             slurm[key] = int(value)
-        elif name in ("mem", "mem-per-cpu"):
+        elif name == "cpus-per-gpu":
+            slurm["cpus_per_gpu"] = int(value)
+        elif name in ("mem", "mem-per-cpu", "mem-per-gpu"):
             mebibytes = _mebibytes(value)
             if name == "mem":
                 data["memory"] = f"{mebibytes}M"
             else:
-                slurm["memory_per_cpu"] = mebibytes
+                slurm[name.replace("mem", "memory").replace("-", "_")] = mebibytes
         elif name == "licenses":
             data[name] = value
         elif _FOLLOWED_VALUES.get(name) == value:

@@ -92,9 +92,7 @@ def test_options_that_cannot_be_read_are_named(args: list[str], why: str, caplog
             replay(run)
 
 
-OPTIONS = st.sampled_from(
-    ["--hint=multithread", "--spread-job", "--deadline=now+9", "--oversubscribe", "--mem-per-gpu=1"]
-)
+OPTIONS = st.sampled_from(["--hint=multithread", "--overcommit", "--deadline=now+9", "--mincpus=1", "--signal=9@60"])
 
 
 @settings(max_examples=10)

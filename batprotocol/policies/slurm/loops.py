@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 from batprotocol.policies.availability import Steps
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition
 from batprotocol.policies.slurm.queue import (
-    HetStarts,
     JobStage,
     NodeShare,
     RankedEntry,
@@ -26,7 +25,7 @@ from batprotocol.policies.slurm.queue import (
 )
 from batprotocol.policies.slurm.reservations import NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules
-from batprotocol.policies.slurm.selection import Linear, NodeReleases, PossibleStart, _plan
+from batprotocol.policies.slurm.selection import HetStarts, Linear, NodeReleases, PossibleStart, _plan
 from batprotocol.sites.slurm.configuration import SchedulerParameters
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ import msgspec
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import FinalJobState, Job, JobSubmittedEvent
 from batprotocol.policies.jobs import DependentJobs, QueuedJob, QueueEntry, SortedEntries
-from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, bits_of, members
+from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, NodeSharing, bits_of, members
 from batprotocol.sites.slurm.texts import span
 from batprotocol.workloads.requests import Request, expanded_names
 from batprotocol.workloads.requests.notation import Dependency, matches
@@ -33,7 +33,6 @@ from batprotocol.workloads.requests.request import ArrayTask
 __all__ = [
     "OPTIONS",
     "HetJob",
-    "HetStarts",
     "IneligibleJobs",
     "JobStage",
     "NodeShare",
@@ -68,9 +67,10 @@ class NodeShare:
         memory: the MiB that it has on each node.
         cores: the cores that it has of each node, as sets, if jobs share cores; empty otherwise.
         partition: the partition whose rows it is in, if jobs share cores.
+        sharing: how it shares its nodes.
     """
 
-    __slots__ = ("cores", "cpus", "gres", "memory", "nodes", "partition")
+    __slots__ = ("cores", "cpus", "gres", "memory", "nodes", "partition", "sharing")
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class NodeShare:
     ) -> None:
         self.nodes, self.cpus, self.gres, self.memory = nodes, cpus, gres or {}, memory or {}
         self.cores: dict[int, int] = {}
-        self.partition = ""
+        self.partition, self.sharing = "", NodeSharing.NODES
 
 
 class SlurmJob(QueuedJob):
@@ -97,7 +97,7 @@ class SlurmJob(QueuedJob):
         limit: its time limit.
         time_min: the least limit that it can do with; 0: `limit`.
         min_nodes, max_nodes: how many nodes it needs; takes_least: whether it asks for the fewest of them.
-        tasks: its tasks, all nodes together; cpus_per_task: the CPUs of each.
+        tasks: its tasks, all nodes together; has_tasks: whether it names them; cpus_per_task: the CPUs of each.
         tasks_per_node: the tasks that each node gets; 0: any number.
         memory: MiB on each node; memory_per_cpu: on each CPU; 0: what the partition says.
         gres: the generic resources on each node: name, type and number.
@@ -105,11 +105,13 @@ class SlurmJob(QueuedJob):
         leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
             for that, since `leaves_since`, if it `misses_leaves`.
         gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task;
-            gpu_type: their type, "" for any.
+            gpu_type: their type, "" for any; cpus_per_gpu, memory_per_gpu: the CPUs and MiB that come with each GPU.
         fitting: the nodes that its constraint allows; allowed: those of them that its lists allow.
         required: the nodes that it must have.
         is_single: whether it has one thread of each of its cores.
         is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
+        spreads: whether it has as many nodes as possible; oversubscribes: whether it may share cores.
+        is_of_user: whether its nodes have jobs of its user only.
         reservation: the name of its reservation; "" if none.
         nice: subtracted from its priority; fixed: the priority that an operator has set; None: it is computed.
         requeues: whether it may run again.
@@ -142,6 +144,12 @@ class SlurmJob(QueuedJob):
             "gpus",
             "gpu_type",
             "gpus_per_task",
+            "cpus_per_gpu",
+            "has_tasks",
+            "is_of_user",
+            "memory_per_gpu",
+            "oversubscribes",
+            "spreads",
             "is_single",
         ),
         *("gres", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
@@ -194,6 +202,8 @@ class SlurmJob(QueuedJob):
         self.allowed = self.fitting = -1
         self.required = 0
         self.is_exclusive = self.is_contiguous = self.is_held = self.is_single = False
+        self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = False
+        self.cpus_per_gpu = self.memory_per_gpu = 0
         self.reservation = ""
         self.requeues = True
         self.priority: dict[str, int] = {}
@@ -275,59 +285,6 @@ class HetJob:
     def jobs(self) -> list[SlurmJob]:
         """The components that were submitted, in the order of their offsets."""
         return [self.components[offset] for offset in sorted(self.components)]
-
-
-class HetStarts:
-    """When the components of heterogeneous jobs can start, as one run of backfill finds out.
-
-    This is Slurm's way: a component is planned for no time before those of the others that are known so far. All of
-    them start at the end of the run, if each one could.
-    """
-
-    def __init__(self) -> None:
-        self._starts: dict[HetJob, dict[SlurmJob, tuple[float, ClusterPartition]]] = {}
-        self._rows: dict[str, list[list[Any]]] = {}  # for each partition: planned start and heterogeneous job
-
-    def look(self, job: SlurmJob, partition: ClusterPartition) -> float:
-        """A component is looked at; returns when the others can start, infinity if one of them cannot."""
-        assert job.het is not None
-        mine = self._starts.setdefault(job.het, {})
-        mine.setdefault(job, (math.inf, partition))
-        return max((start for other, (start, _) in mine.items() if other is not job), default=0)
-
-    def note(self, job: SlurmJob, partition: ClusterPartition, start: float) -> None:
-        """A component could start at a time in a partition. Its earliest one counts."""
-        assert job.het is not None
-        mine = self._starts[job.het]
-        if start < mine[job][0]:
-            mine[job] = start, partition
-
-    def blocks(self, job: SlurmJob, partition: ClusterPartition, start: float) -> bool:
-        """Whether the plan of a component is left out, as its job and another one would wait for each other.
-
-        That is so where the other one is planned after it in this partition, and before it in another.
-        """
-        row = self._rows.setdefault(partition.name, [])
-        own = next((each for each in row if each[1] is job.het), None)
-        if own is None:
-            row.append(own := [start, job.het])
-        own[0] = max(own[0], start)
-        row.sort(key=lambda each: -each[0])
-        ahead = [het for _, het in row[: row.index(own)]]
-        for name, other in self._rows.items():
-            elsewhere = {het: planned for planned, het in other}
-            if name == partition.name or job.het not in elsewhere:
-                continue
-            if any(elsewhere.get(het, math.inf) < own[0] for het in ahead):
-                return True
-        return False
-
-    def ready(self, now: float) -> Iterator[list[tuple[SlurmJob, ClusterPartition]]]:
-        """The components, with their partitions, of each job that can start by now, in the order of the looks."""
-        for het, mine in self._starts.items():
-            waits = all(job.stage is JobStage.PENDING and not job.is_held for job in het.components.values())
-            if waits and len(mine) == het.size and all(start <= now for start, _ in mine.values()):
-                yield [(job, partition) for job, (_, partition) in mine.items()]
 
 
 Key: TypeAlias = tuple[bool, int, int, int, int, int, int]
@@ -528,6 +485,11 @@ OPTIONS: Final[Mapping[str, str]] = {
     "memory_per_cpu": "MiB for each CPU (--mem-per-cpu)",
     "threads_per_core": "1: the job has one thread of each of its cores, and the others stay idle "
     "(--threads-per-core=1, --hint=nomultithread)",
+    "spread_job": "whether it is spread over as many nodes as possible (--spread-job)",
+    "oversubscribe": "whether it may share cores, where the partition allows it (--oversubscribe)",
+    "exclusive_user": "whether no other user has jobs on its nodes (--exclusive=user)",
+    "cpus_per_gpu": "the CPUs that come with each GPU (--cpus-per-gpu)",
+    "memory_per_gpu": "the MiB that come with each GPU (--mem-per-gpu)",
     "gpus": "the GPUs of all nodes together (--gpus): `2`, or `v100:2` with their type",
     "gpus_per_task": "the GPUs of each task (--gpus-per-task), or `v100:1` with their type",
     "nodelist": "the nodes that the job must have (--nodelist)",
@@ -584,6 +546,9 @@ def job_of(
     made.nice, made.reservation = request.nice, request.reservation or ""
     made.requeues = cluster.requeues if request.requeue is None else request.requeue
     made.takes_least = bool(options.get("use_min_nodes", False))
+    made.spreads = bool(options.get("spread_job", False))
+    made.oversubscribes = bool(options.get("oversubscribe", False))
+    made.is_of_user = bool(options.get("exclusive_user", False))
     made.is_contiguous, made.is_held = request.contiguous, bool(options.get("hold", False))
     if request.begin is not None:
         made.begin = max(submitted, request.begin.of(submitted))
@@ -701,11 +666,15 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
             made.min_nodes, made.max_nodes = 1, math.inf
     elif "tasks_per_node" in options:
         made.tasks = made.tasks_per_node * made.min_nodes
+    made.has_tasks = bool(request.tasks or "tasks" in options or "tasks_per_node" in options)
+    if made.spreads and made.has_tasks and math.isinf(made.max_nodes):
+        made.max_nodes = made.tasks
     made.cpus_per_task = options.get("cpus_per_task", made.cpus_per_task)
     made.is_exclusive = request.exclusive or (request.is_whole and not _asks_for_cpus(options))
     times = math.ceil(made.tasks / size) if is_each else 1
     made.memory = math.ceil((request.memory or 0) * times / _MEBIBYTE)
     made.memory_per_cpu = options.get("memory_per_cpu", 0)
+    made.cpus_per_gpu, made.memory_per_gpu = options.get("cpus_per_gpu", 0), options.get("memory_per_gpu", 0)
     if "threads_per_core" in options:
         if options["threads_per_core"] != 1:
             found = shown(options["threads_per_core"])

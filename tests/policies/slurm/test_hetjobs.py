@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.policies.slurm.cluster import ClusterPartition
-from batprotocol.policies.slurm.queue import HetJob, HetStarts, SlurmJob
+from batprotocol.policies.slurm.queue import HetJob, SlurmJob
 from batprotocol.policies.slurm.scheduler import Started
+from batprotocol.policies.slurm.selection import HetStarts
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.accounting import accounting_of
 from batprotocol.sites.slurm.configuration import configuration_of
