@@ -10,13 +10,10 @@ from collections.abc import Callable
 
 from batprotocol.builder import MessageBuilder
 from batprotocol.errors import BuilderError
-from batprotocol.model import EDCRequestedSimulationFeatures, Event, Message
+from batprotocol.model import Event, Message
 from batprotocol.wire.making import new_message
 
-__all__ = [
-    "Reply",
-    "hello_message",
-]
+__all__ = ["Reply"]
 
 
 class Reply(MessageBuilder):
@@ -50,15 +47,3 @@ class Reply(MessageBuilder):
         """The finished reply, ready to send. After this call, nothing can be added."""
         self._finished = True
         return new_message(self._now, tuple(self._events))
-
-
-# The first message of a decision component. Its fields come from the user, and the builder checks them.
-
-
-def hello_message(
-    name: str, version: str, commit: str = "", features: EDCRequestedSimulationFeatures | None = None
-) -> Message:
-    """The first message of a decision component; the arguments are those of `MessageBuilder.add_edc_hello`."""
-    builder = MessageBuilder()
-    builder.add_edc_hello(name, version, commit, features)
-    return builder.finish_message()

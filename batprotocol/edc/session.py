@@ -20,7 +20,7 @@ from batprotocol._util.counting import step
 from batprotocol.builder import MessageBuilder
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
 from batprotocol.edc.error_notes import note_event
-from batprotocol.edc.reply import Reply, hello_message
+from batprotocol.edc.reply import Reply
 from batprotocol.errors import DecodeError, ProtocolError, RuleViolation
 from batprotocol.model import (
     Direction,
