@@ -96,7 +96,7 @@ _GREEDY: Final = 1
 _EASY: Final = 2
 
 _MOST_TEXTS: Final = 10_000
-"""The number of different extra data that are known."""
+"""The number of texts that are known."""
 
 _LONG: Final = 1024
 """A queue of more jobs is a `Ranking`, until it has a quarter of them."""
