@@ -210,6 +210,8 @@ class Controller:
         """Whether nothing can start or end any more, as far as is known."""
         if self._state.running or self._waiting.is_due or self.reservations.next_end() < math.inf or self._time_helps():
             return False
+        if self._state.priorities.next_time() < math.inf and self.rules.recovers():
+            return False
         return self._state.idle_runs >= 2 or not self._queue or self.next_time() == math.inf
 
     @property
@@ -367,6 +369,7 @@ class Controller:
 
     def _renew_priorities(self) -> None:
         self._state.others += self.rules.charge(self._state.now)
+        self._endings.look_at_budgets()
         if self._state.priorities.renew(self._state.now):
             self._queue.sort()
             self._clock.renew(self._state.now)
@@ -430,7 +433,7 @@ class Controller:
             if self.rules.is_limited(job, partition):
                 return StartOutcome.LIMITED
             return StartOutcome.PREEMPTS if self._preempt(job, partition, nodes) else StartOutcome.BUSY
-        if self.rules.is_limited(job, partition, placement.nodes.bit_count(), sum(placement.cpus.values())):
+        if self.rules.is_limited(job, partition, placement.nodes, sum(placement.cpus.values())):
             return StartOutcome.LIMITED
         self._begin(job, partition, placement, minutes)
         return StartOutcome.STARTED
