@@ -371,13 +371,16 @@ class AccountLimits:
 
     def started(self, job: SlurmJob, nodes: int, cpus: int) -> None:
         """A job starts on some nodes, with so many CPUs."""
-        standing = self._standings.get(job)
-        if standing is None or job.partition is None:
-            return
+        if job in self._standings and job.partition is not None:
+            self._count(job, job.partition, nodes, cpus, job.end - job.started)
+
+    def _count(self, job: SlurmJob, partition: ClusterPartition, nodes: int, cpus: int, seconds: float) -> None:
+        """A job counts as running, with `seconds` before its limit."""
+        standing = self._standings[job]
         factor = max(standing.qos.usage_factor, 0.0) if standing.qos is not None else 1.0
-        tallies = tuple(self._all(standing, self._qualities(standing, job.partition)))
-        tres, left = _tres(job, nodes.bit_count(), cpus), int(min(job.end - job.started, 60 * FOREVER) * factor)
-        self._running[job] = _RunningJob(self._limits(standing, job.partition), tallies, tres, nodes, factor, left)
+        tallies = tuple(self._all(standing, self._qualities(standing, partition)))
+        tres, left = _tres(job, nodes.bit_count(), cpus), int(min(seconds, 60 * FOREVER) * factor)
+        self._running[job] = _RunningJob(self._limits(standing, partition), tallies, tres, nodes, factor, left)
         for tally in tallies:
             tally.start(tres, left, nodes=nodes)
 
@@ -406,7 +409,7 @@ class AccountLimits:
         self._last = second
 
     def _counted(self, seconds: int) -> float:
-        """The seconds that a job is charged for a time that it ran: they have decayed as long as it ran, as in Slurm."""
+        """The seconds that a job is charged for those that it ran: they decay as long as it ran, as in Slurm."""
         return seconds * decay_of(seconds, self._half_life)
 
     def overdrawn(self) -> list[SlurmJob]:
@@ -488,6 +491,22 @@ class AccountLimits:
             return ""
         tres = _tres(job, count, cpus)
         return next(self._after(tres, nodes, job.limit, standing, self._limits(standing, partition)), "")
+
+    def allow_all(self, parts: Sequence[tuple[SlurmJob, ClusterPartition, NodeShare]]) -> bool:
+        """Whether jobs can start together on what they would get: each one counts for those behind it."""
+        begun: list[SlurmJob] = []
+        for job, partition, share in parts:
+            nodes, cpus = share.nodes, sum(share.cpus.values())
+            job.reason = self.before(job, partition) or self.after(job, partition, nodes.bit_count(), cpus, nodes)
+            if job.reason or job not in self._standings:
+                break
+            self._count(job, partition, nodes, cpus, 60 * job.limit)
+            begun.append(job)
+        for job in begun:
+            found = self._running.pop(job)
+            for tally in found.tallies:
+                tally.start(found.tres, found.left, -1, found.nodes)
+        return not any(job.reason for job, _, _ in parts)
 
     def _before(self, job: SlurmJob, standing: JobAssociation, whole: _LimitSet) -> Iterator[str]:
         minutes, nodes, tres = job.limit, job.min_nodes, partial(_tres, job, job.min_nodes, job.cpus)
@@ -741,6 +760,10 @@ class SlurmRules:
         """Whether limits allow a job to start, whatever the nodes are. If not, it has the reason."""
         job.reason = self._keeper.before(job, partition)
         return not job.reason
+
+    def may_all_start(self, parts: Sequence[tuple[SlurmJob, ClusterPartition, NodeShare]]) -> bool:
+        """Whether limits allow jobs to start together, on what they would get. If not, one has the reason."""
+        return not self._keeper.has_limits or self._keeper.allow_all(parts)
 
     def lacks_licenses(self, job: SlurmJob, second: int) -> bool:
         """Whether a licence of a job that would start now is taken by others."""
