@@ -527,8 +527,6 @@ class _BackfillRun:
     def may_start(self, entry: SlurmEntry) -> bool:
         """Whether a job may start now, as far as nodes and the plan are concerned, or a look at it has an effect."""
         starter, job, partition = self.starter, entry.job, entry.partition
-        if job.leaves and job.leaves_since == math.inf:
-            return True  # the time for which it waits for few switches begins when it is looked at
         if not self._has_nodes(job, partition):
             return False
         if starter.frees(job) is None:

@@ -104,7 +104,7 @@ class SlurmJob(QueuedJob):
         gres: the generic resources on each node: name, type and number.
         licenses: the licences that it takes: name and number.
         leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
-            for that, since `leaves_since`, if it `misses_leaves`.
+            for that, since `leaves_since`; misses_leaves: whether its nodes were at too many.
         gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task;
             gpu_type: their type, "" for any; cpus_per_gpu, memory_per_gpu: the CPUs and MiB that come with each GPU.
         fitting: the nodes that its constraint allows; allowed: those of them that its lists allow.
@@ -574,6 +574,7 @@ def job_of(
     made.group = "" if request.group is None else str(request.group)
     made.licenses = request.licenses
     made.leaves, made.leaves_wait = _switches(str(options.get("switches", "")), cluster)
+    made.leaves_since = submitted  # Slurm tests it then for the first time
     made.nice, made.reservation = request.nice, request.reservation or ""
     made.requeues = cluster.requeues if request.requeue is None else request.requeue
     made.takes_least = bool(options.get("use_min_nodes", False))

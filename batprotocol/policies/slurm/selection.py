@@ -371,13 +371,10 @@ class SwitchTree:
 
 
 def notes_patience(job: SlurmJob, second: int) -> bool:
-    """Note since when a job waits for few switches; returns whether it has waited long enough, and takes any now."""
-    if not job.leaves or not job.misses_leaves:
+    """Note whether a job has waited for few switches long enough; it takes any then, now and later."""
+    if not job.leaves or second - job.leaves_since < job.leaves_wait:
         return False
-    job.leaves_since = min(job.leaves_since, second)
-    if second - job.leaves_since < job.leaves_wait:
-        return False
-    job.leaves, job.leaves_since = 0, math.inf
+    job.leaves = 0
     return True
 
 

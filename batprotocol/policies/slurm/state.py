@@ -253,7 +253,7 @@ class PossibleStarts:
         loops, second = self._state.cluster.loops, self._state.second
         last = second - 2 * max(loops.sched_interval, loops.bf_interval)
         self._spread = {job for job in self._spread if job.leaves and job.stage is JobStage.PENDING and not job.is_held}
-        return any(job.leaves_since == math.inf or job.leaves_since + job.leaves_wait >= last for job in self._spread)
+        return any(job.leaves_since + job.leaves_wait >= last for job in self._spread)
 
 
 class TimeLimits:
