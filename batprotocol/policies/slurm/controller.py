@@ -513,9 +513,10 @@ class Controller:
         state.ask()
 
     def release(self, job: SlurmJob, now: float) -> None:
-        """A job that was held waits again, with a new priority."""
+        """A job waits with a new priority. If it was not held, its nice value is 0 from now on, as in Slurm."""
         self.advance(now)
-        if job.is_held or (job.het is not None and job.stage is JobStage.PENDING):
+        if job.is_held or job.stage is JobStage.PENDING:
+            job.nice = job.nice if job.is_held else 0
             job.is_held, job.fixed = False, None
             self._look_again(job)
             self._state.priorities.released(job, self._state.now)
