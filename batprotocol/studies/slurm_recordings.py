@@ -306,6 +306,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         for time, text in log
         if text.startswith(("Time limit exhausted", "Reservation ended", "debug:  Purging vestigial"))
         or "JobId=Invalid" in text
+        or " timed out, the job is at" in text
     ]
     period, configuration = _period(main), configuration_of_run(run)
     loops = configuration.scheduler
@@ -359,6 +360,8 @@ def drawn_phases_of(run: Mapping[str, Any], seed: int) -> Phases:
 
 _AGES: Final = 'sprio -h -o "%i %u %Y %A %F %J %P %Q %N %T"'
 """The command of a sample that prints the parts of priorities."""
+_PRIORITY: Final = re.compile(r"JobId=(\S+) (?:Prio|unable to schedule .*Priority)=(\d+)")
+"""A line of either loop with the priority of a job."""
 _LATEST_CALCULATION: Final = 3
 """A calculation of priorities is at most so many seconds late."""
 _WAKES: Final = 0.02
@@ -367,8 +370,8 @@ _CLEANING = 0.022
 """The time of the machine from the kill of a job to the moment when its nodes are clean, if nothing else is known."""
 _END = re.compile(r"_job_complete: JobId=(\S+) WEXITSTATUS")
 KILL = re.compile(
-    r"(?:Time limit exhausted for|Reservation ended for|preempted|_slurm_rpc_kill_job: REQUEST_KILL_JOB|requeue job"
-    r"|debug:  _job_requeue_op:) JobId=(\S+)"
+    r"(?:(?:Time limit exhausted for|Reservation ended for|preempted|_slurm_rpc_kill_job: REQUEST_KILL_JOB|requeue job"
+    r"|debug:  _job_requeue_op:) |(?=\S+ timed out, the job is at))JobId=(\S+)"
 )
 """The lines of the log that say that a job is killed."""
 _REQUEUED = re.compile(r"Requeuing JobId=(\S+)")
@@ -622,7 +625,7 @@ def _priorities(
     seen: dict[str, tuple[float, str]] = {}
     changes: list[tuple[float, float]] = []
     for time, text in run["log"]:
-        found = re.search(r"test for JobId=(\S+) Prio=(\d+)", text)
+        found = _PRIORITY.search(text)
         if found:
             before, priority = seen.get(found[1], (time, found[2]))
             if priority != found[2]:
