@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import msgspec
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from batprotocol.errors import StudyError
@@ -508,7 +508,7 @@ VALUES = st.recursive(
 )
 
 
-@given(st.dictionaries(st.text(), VALUES, max_size=4))
+@hypothesis.given(st.dictionaries(st.text(), VALUES, max_size=4))
 def test_runs_are_described_in_json_as_python_indents_it(value: dict[str, Any]) -> None:
     expected = json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
     assert stores._indented(value) == expected
