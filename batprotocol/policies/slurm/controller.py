@@ -136,6 +136,8 @@ class Controller:
         if self._state.running or self._waiting.is_due or self.reservations.next_end() < math.inf or self._time_helps():
             return False
         state, queue = self._state, self._queue
+        if state.priorities.next_time() < math.inf and self.rules.recovers():
+            return False
         is_idle = state.idle_runs >= 2 and (not queue.components or state.idle_cycles >= 2)
         return is_idle or not queue or self.next_time() == math.inf
 
@@ -339,6 +341,7 @@ class Controller:
 
     def _renew_priorities(self) -> None:
         self._state.others += self.rules.charge(self._state.now)
+        self._endings.look_at_budgets()
         if self._state.priorities.renew(self._state.now):
             self._queue.sort()
             self._clock.renew(self._state.now)
@@ -431,7 +434,7 @@ class Controller:
             if self.rules.is_limited(job, partition):
                 return StartOutcome.LIMITED
             return StartOutcome.PREEMPTS if self._preempt(job, partition, nodes) else StartOutcome.BUSY
-        if self.rules.is_limited(job, partition, placement.nodes.bit_count(), sum(placement.cpus.values())):
+        if self.rules.is_limited(job, partition, placement.nodes, sum(placement.cpus.values())):
             return StartOutcome.LIMITED
         self._begin(job, partition, placement, minutes)
         return StartOutcome.STARTED
@@ -515,9 +518,10 @@ class Controller:
         state.ask()
 
     def release(self, job: SlurmJob, now: float) -> None:
-        """A job that was held waits again, with a new priority."""
+        """A job waits with a new priority. If it was not held, its nice value is 0 from now on, as in Slurm."""
         self.advance(now)
-        if job.is_held or (job.het is not None and job.stage is JobStage.PENDING):
+        if job.is_held or job.stage is JobStage.PENDING:
+            job.nice = job.nice if job.is_held else 0
             job.is_held, job.fixed = False, None
             self._look_again(job)
             self._state.priorities.released(job, self._state.now)

@@ -26,7 +26,15 @@ from batprotocol.policies.slurm.queue import (
 )
 from batprotocol.policies.slurm.reservations import NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules, victims_of
-from batprotocol.policies.slurm.selection import Linear, NodeReleases, NodeSelector, PossibleStart, notes_patience
+from batprotocol.policies.slurm.selection import (
+    Linear,
+    NodeReleases,
+    NodeSelector,
+    PossibleStart,
+    first_start,
+    notes_patience,
+    share_now,
+)
 
 __all__ = [
     "Consumable",
@@ -188,9 +196,9 @@ class PossibleStarts:
 
     def now(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> NodeShare | None:
         """What a job gets of these nodes now; None if they are not enough."""
-        found = self._state.selection.now(job, partition, nodes)
+        found = share_now(self._state.selection, job, partition, nodes)
         if found is None and self._takes_any_switches(job, second):
-            found = self._state.selection.now(job, partition, nodes)
+            found = share_now(self._state.selection, job, partition, nodes)
         if job.leaves and job.misses_leaves:
             self._spread.add(job)
         return found
@@ -200,7 +208,7 @@ class PossibleStarts:
     ) -> PossibleStart | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
         leaves, job.leaves = 0 if self._takes_any_switches(job, now) else job.leaves, 0
-        found = self._state.selection.earliest(job, partition, nodes, now, late=late)
+        found = first_start(self._state.selection, job, partition, nodes, now, late=late)
         job.leaves = leaves
         if found is not None and self._state.selection.is_too_spread(job, found.placement.nodes):
             self._spread.add(job)
@@ -208,7 +216,7 @@ class PossibleStarts:
         if not self._state.cluster.preempts or (found is not None and found.start <= now):
             return found
         gone = self._candidates(job, partition, nodes, now)
-        return self._state.selection.earliest(job, partition, nodes, now, gone) if gone else found
+        return first_start(self._state.selection, job, partition, nodes, now, gone) if gone else found
 
     def _takes_any_switches(self, job: SlurmJob, second: int) -> bool:
         takes = notes_patience(job, second)
@@ -217,12 +225,13 @@ class PossibleStarts:
 
     def frees(self, job: SlurmJob) -> NodeReleases | None:
         """When nodes are free of running jobs, if a start depends on nothing else; None: it does."""
-        return None if self._state.cluster.preempts or job.leaves else self._state.selection.frees()
+        is_special = job.leaves or job.alternatives or job.counts
+        return None if self._state.cluster.preempts or is_special else self._state.selection.frees()
 
     def victims(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
         """The jobs that give way so that a job can start on these nodes; none if that is not possible."""
         candidates = self._candidates(job, partition, nodes, second) if self._state.cluster.preempts else []
-        found = victims_of(candidates, lambda gone: self._state.selection.now(job, partition, nodes, gone))
+        found = victims_of(candidates, lambda gone: share_now(self._state.selection, job, partition, nodes, gone))
         return [] if found is None else found[0]
 
     def _candidates(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
@@ -244,7 +253,7 @@ class PossibleStarts:
         loops, second = self._state.cluster.loops, self._state.second
         last = second - 2 * max(loops.sched_interval, loops.bf_interval)
         self._spread = {job for job in self._spread if job.leaves and job.stage is JobStage.PENDING and not job.is_held}
-        return any(job.leaves_since == math.inf or job.leaves_since + job.leaves_wait >= last for job in self._spread)
+        return any(job.leaves_since + job.leaves_wait >= last for job in self._spread)
 
 
 class TimeLimits:
@@ -293,6 +302,7 @@ class Endings:
     def __init__(self, state: ControllerState) -> None:
         self._state = state
         self._limits = TimeLimits()
+        self._overdrawn = math.inf  # since when a check of limits finds jobs that have used up what they share
         self._cleanings: list[tuple[float, int, int, bool, SlurmJob, FinalJobState]] = []
         self._leaders: list[SlurmJob] = []
 
@@ -333,6 +343,7 @@ class Endings:
         mine.selection.give_back(job)  # plans have its nodes from now on, but no job starts there
         mine.others += 1
         mine.rules.ended(job, mine.now)
+        self.look_at_budgets()
         mine.priorities.stopped(job, mine.now)
         mine.clock.renew(mine.now)
         mine.completing |= job.placement.nodes
@@ -492,8 +503,13 @@ class Endings:
         return self._state.reservations.limit_of(job, job.end + overtime)
 
     def first_limit(self) -> float:
-        """When the first limit of a running job is over; infinity: there is none."""
-        return self._limits.first()
+        """When the first limit of a running job, or what it shares with others, is over; infinity: there is none."""
+        return min(self._limits.first(), self._overdrawn)
+
+    def look_at_budgets(self) -> None:
+        """Jobs have been charged: some may have used up what they share."""
+        if self._overdrawn == math.inf and self._state.rules.overdrawn():
+            self._overdrawn = float(self._state.second)
 
     def check_limits(self) -> None:
         """Kill the jobs that are over their limits."""
@@ -506,4 +522,7 @@ class Endings:
         for job in over:
             if not job.is_over and job.gives_way:
                 self.give_way(job)
-        self.kill([job for job in over if job.is_over or not job.gives_way])
+        over = [job for job in over if job.is_over or not job.gives_way]
+        self._overdrawn = math.inf
+        over += [job for job in mine.rules.overdrawn() if job not in over and job.stage is JobStage.RUNNING]
+        self.kill(over)
