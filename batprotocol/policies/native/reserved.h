@@ -469,7 +469,8 @@ move_forward(ReservedJobs *self, JobBlock *block, int at)
     }
     const Reserved *job = block->jobs[at];
     double end = rounded(start + job->expected, self->resolution);
-    if (change_by(self->profile, before, job->end, size) < 0 || change_by(self->profile, start, end, -size) < 0) {
+    double until = end < before ? end : before, since = end < before ? before : end; /* between, they stay taken */
+    if (change_by(self->profile, start, until, -size) < 0 || change_by(self->profile, since, job->end, size) < 0) {
         return -1;
     }
     set_times(self, block, at, start, end);
