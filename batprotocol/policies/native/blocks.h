@@ -433,6 +433,38 @@ earliest_of(const Profile *self, long long size, double seconds, double limit)
     return begin >= 0 ? begin : INFINITY;
 }
 
+enum { GAPS = 64 };
+
+typedef struct {
+    long long hosts;
+    double seconds;
+} Gap;
+
+/* The gaps from the first time of a profile on, many hosts first; their count, or -1 if they are too many. */
+static int
+gaps_at_once(const Profile *profile, long long most, Gap *gaps)
+{
+    int count = 0;
+    double now = profile->firsts[0];
+    for (Py_ssize_t number = 0; number < profile->count && most > 0; number++) {
+        const Block *block = profile->blocks[number];
+        for (int at = 0; block->lowest < most && at < block->count && most > 0; at++) {
+            long long free = block->free[at] + block->added;
+            if (free < most && block->times[at] > now) {
+                if (count == GAPS - 1) {
+                    return -1;
+                }
+                gaps[count++] = (Gap){most, block->times[at] - now};
+            }
+            most = free < most ? free : most;
+        }
+    }
+    if (most > 0) {
+        gaps[count++] = (Gap){most, INFINITY};
+    }
+    return count;
+}
+
 /* A time, rounded to the resolution as State.rounded does. */
 static double
 rounded(double time, double resolution)
