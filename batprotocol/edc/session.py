@@ -20,11 +20,11 @@ from batprotocol._util.counting import step
 from batprotocol.builder import MessageBuilder
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
 from batprotocol.edc.error_notes import note_event
-from batprotocol.edc.hello import hello_message
 from batprotocol.edc.reply import Reply
 from batprotocol.errors import DecodeError, ProtocolError, RuleViolation
 from batprotocol.model import (
     Direction,
+    EDCRequestedSimulationFeatures,
     Event,
     EventFromBatsim,
     ExecuteJobEvent,
@@ -35,7 +35,7 @@ from batprotocol.model import (
     SimulationErrorEvent,
 )
 from batprotocol.wire import FORMATS, detect, frames, json
-from batprotocol.wire.making import new_message
+from batprotocol.wire.making import new_builder, new_message
 
 __all__ = [
     "LAST_EVENTS",
@@ -43,8 +43,21 @@ __all__ = [
     "EventChecker",
     "Session",
     "Turn",
+    "hello_message",
     "logger",
 ]
+
+
+# The first message of a decision component. Its fields come from the user, and the builder checks them.
+
+
+def hello_message(
+    name: str, version: str, commit: str = "", features: EDCRequestedSimulationFeatures | None = None
+) -> Message:
+    """The first message of a decision component; the arguments are those of `MessageBuilder.add_edc_hello`."""
+    builder = MessageBuilder()
+    builder.add_edc_hello(name, version, commit, features)
+    return builder.finish_message()
 
 
 # Handles violations in a decision component: fatal ones of its own side are raised, all others logged.
@@ -109,6 +122,7 @@ class EventChecker:
 
 # Looking up a name of another module costs more than most operations with it here.
 _new_message: Final = new_message
+_new_builder: Final = new_builder
 _REPLY: Final = Reply
 
 LAST_EVENTS: Final = frozenset([SimulationEndsEvent, SimulationErrorEvent])
@@ -141,7 +155,7 @@ class Turn:
         """The reply, a `MessageBuilder` at the time of the message, checked by the conversation."""
         reply = self._reply
         if reply is None:  # made at its first use: half of the turns of a simulation have an empty reply
-            self._reply = reply = _REPLY(self._verdicts.offer, self.message.now, self._is_answered)
+            self._reply = reply = _new_builder(_REPLY, self._verdicts.offer, self.message.now, self._is_answered)
         return reply
 
     @property
@@ -167,13 +181,21 @@ class Turn:
         return f"<Turn: {len(self.message.events)} events at {self.message.now}, {self.reply!r}>"
 
 
+_VOCABULARY: Final[list[Callable[[str], bool]]] = []
+"""The vocabulary's own function, once a job with extra data was executed: an import costs as much as half a turn."""
+
+
 def _by_vocabulary(extra_data: str) -> bool:
     """Whether a job asks for a part of its hosts; no job does in an installation without workloads."""
-    try:
-        vocabulary: Any = import_module("batprotocol.workloads.requests")
-    except ModuleNotFoundError:
+    if not extra_data:
         return False
-    return bool(vocabulary.asks_for_a_part(extra_data))
+    if not _VOCABULARY:
+        try:
+            vocabulary: Any = import_module("batprotocol.workloads.requests")
+        except ModuleNotFoundError:
+            return False
+        _VOCABULARY.append(vocabulary.asks_for_a_part)
+    return bool(_VOCABULARY[0](extra_data))
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)

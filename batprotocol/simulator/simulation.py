@@ -13,7 +13,7 @@ from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, JobState
 from batprotocol.errors import SchedulerError, expect_instance, shown
 from batprotocol.model import ForceSimulationStopEvent, Message
 from batprotocol.results import EnergyPoints, JobRows, Observer, Observers, Result, ResultFiles, Statistics
-from batprotocol.simulator.batsim.delays import HostPlanner, PlannerMaker
+from batprotocol.simulator.batsim.planned_jobs import HostPlanner, PlannerMaker
 from batprotocol.simulator.batsim.simulator import Simulator
 from batprotocol.simulator.options import SimulationOptions
 from batprotocol.workloads import (
@@ -130,6 +130,9 @@ def simulate(
         expect_instance(observer, Observer, "simulate", "an Observer")
     statistics, rows, points = Statistics(), JobRows(), EnergyPoints()
     watching: list[Observer] = [statistics, *observers]
+    for observer in observers:
+        if isinstance(observer, ResultFiles):
+            observer.follow(statistics)
     files = None if output is None else ResultFiles(output, energy=energy, statistics=statistics)
     watching += [rows, points] if files is None else [files]
     events = [

@@ -9,15 +9,23 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from operator import and_
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from batprotocol.policies.availability import Steps
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition
-from batprotocol.policies.slurm.queue import JobStage, NodeShare, RankedEntry, SlurmEntry, SlurmJob, SlurmQueue
+from batprotocol.policies.slurm.queue import (
+    JobStage,
+    NodeShare,
+    RankedEntry,
+    SlurmEntry,
+    SlurmJob,
+    SlurmQueue,
+)
 from batprotocol.policies.slurm.reservations import NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules
-from batprotocol.policies.slurm.selection import Linear, NodeReleases, PossibleStart, _plan
+from batprotocol.policies.slurm.selection import HetStarts, Linear, NodeReleases, PossibleStart, _plan
 from batprotocol.sites.slurm.configuration import SchedulerParameters
 
 if TYPE_CHECKING:
@@ -233,6 +241,9 @@ class JobStarter(Protocol):
     def start_on(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
         """Start a job on some of these nodes; returns a `StartOutcome`."""
 
+    def start_together(self, parts: Sequence[tuple[SlurmJob, ClusterPartition, float]]) -> bool:
+        """Start the components of a heterogeneous job, with their minutes, on nodes of their own, or none of them."""
+
 
 def run_main(
     queue: SlurmQueue, starter: JobStarter, loops: SchedulerParameters, *, is_full: bool, is_quick: bool = True
@@ -293,6 +304,10 @@ class _MainRun:
 
     def _try(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         starter = self.starter
+        if job.het is not None:  # only backfill starts it, and the jobs behind it wait
+            self.failed.add(partition.name)
+            self.nodes &= ~partition.nodes
+            return False
         if not starter.rules.array_may_start(job):
             return False
         self.has_tried = True
@@ -378,6 +393,7 @@ def run_backfill(
         is_quick: whether it takes short cuts: it ends as soon as no more job can start now.
     """
     linear = starter.whole_nodes if is_quick and _plan is not None and not loops.assoc_limit_stop else None
+    linear = None if queue.components else linear
     if linear is None or not now + loops.bf_window < _LAST:
         return _BackfillRun(starter, loops, now, epoch, is_quick).run(queue)
     return _CompiledRun(starter, loops, now, epoch, linear).run(queue)
@@ -405,6 +421,7 @@ class _BackfillRun:
         self.arrays: Counter[tuple[str, str]] = Counter()
         self.rejected: set[tuple[str, str, str]] = set()
         self.preempting: set[SlurmJob] = set()
+        self.hets = HetStarts()
 
     def _space(self) -> PlannedNodes:
         return PlannedNodes(self.now, self.window_end, self.starter.available, self.resolution)
@@ -416,6 +433,7 @@ class _BackfillRun:
     def run(self, queue: SlurmQueue) -> BackfillResult:
         """Look at the jobs of the queue."""
         self._look_at(queue.snapshot())
+        self._start_together()
         return BackfillResult(self.started, self.has_moved, -1 if self.started else self.until)
 
     def _look_at(self, entries: list[RankedEntry]) -> None:
@@ -441,8 +459,23 @@ class _BackfillRun:
                 break
             self._look(job, partition)
 
+    def _start_together(self) -> None:
+        """Start the heterogeneous jobs whose components can all start now. Slurm does not mind the plan then."""
+        for parts in self.hets.ready(self.now):
+            if self.loops.bf_max_job_start and self.started >= self.loops.bf_max_job_start:
+                break
+            self.until = self.now
+            least = min(self._minutes(job, partition)[1] for job, partition in parts)
+            timed = [(*each, least if each[0].time_min else self._minutes(*each)[1]) for each in parts]
+            if self.starter.start_together(timed):
+                self.started += len(parts)
+
     def _look(self, job: SlurmJob, partition: ClusterPartition) -> None:
         self.tested += 1
+        others = 0.0 if job.het is None else self.hets.look(job, partition)
+        if others > self.window_end:
+            self.until = self.until if others == math.inf else self.now
+            return
         if self.admits(job, partition):
             self._test(job, partition)
 
@@ -494,8 +527,6 @@ class _BackfillRun:
     def may_start(self, entry: SlurmEntry) -> bool:
         """Whether a job may start now, as far as nodes and the plan are concerned, or a look at it has an effect."""
         starter, job, partition = self.starter, entry.job, entry.partition
-        if job.leaves and job.leaves_since == math.inf:
-            return True  # the time for which it waits for few switches begins when it is looked at
         if not self._has_nodes(job, partition):
             return False
         if starter.frees(job) is None:
@@ -511,6 +542,8 @@ class _BackfillRun:
     def _minutes(self, job: SlurmJob, partition: ClusterPartition) -> tuple[float, float]:
         """The minutes that a job needs at least, and those that it gets."""
         limit = min(job.limit, partition.max_time, FOREVER)
+        if self.starter.rules.reserves_nothing(job):
+            return min(1.0, limit), limit
         return job.time_min if 0 < job.time_min < limit else limit, limit
 
     def _test(self, job: SlurmJob, partition: ClusterPartition) -> None:
@@ -519,12 +552,14 @@ class _BackfillRun:
         only_now = self.is_not_reserved(job, partition)
         minutes, limit = self._minutes(job, partition)
         earlier, later, misses, is_limited = job.planned, max(now, self._blocked_until(job)), 0, False
-        frees = self._frees(job) if self.is_quick and not only_now else None
+        is_part = job.het is not None
+        others = int(self.hets.look(job, partition)) if is_part else 0
+        frees = self._frees(job) if self.is_quick and not (only_now or is_part) else None
         mine, count = partition.nodes & job.allowed & starter.available, max(job.min_nodes, partition.min_nodes)
         length = int(minutes * 60)
         self.until = min(self.until, self.space.begin_after(now + length) - length - 1)
         while True:
-            begin = later
+            begin = max(later, others)
             if frees is not None:
                 begin = self.space.next_room(begin, length, mine, count, frees)
             left = starter.reservations.usable(job, begin, minutes, moves=True)
@@ -541,7 +576,7 @@ class _BackfillRun:
                     later = over
             found = None
             if nodes.bit_count() >= job.min_nodes and not job.required & ~nodes:
-                found = starter.possible_start(job, partition, nodes, now, 0 if only_now else later)
+                found = starter.possible_start(job, partition, nodes, now, 0 if only_now or is_part else later)
             if found is None:
                 if later and not only_now:
                     continue
@@ -552,7 +587,9 @@ class _BackfillRun:
                 start, later = now + 1, 0
             if start <= now + 1:
                 self.until = now
-            if start <= now:
+            if is_part:
+                self.hets.note(job, partition, start)
+            elif start <= now:
                 outcome = starter.start_on(job, partition, nodes, limit)
                 if outcome == StartOutcome.STARTED:
                     self.started += 1
@@ -578,11 +615,25 @@ class _BackfillRun:
                 later = start if start > begin or misses == 0 else start + self.resolution
                 misses += 1
                 continue
+            if is_part and self.hets.blocks(job, partition, start):
+                break
+            if self._has_no_reservation(job, partition, placement):
+                job.planned = start if not earlier else min(start, earlier)
+                break
             self._plan(job, partition, start, first, last, placement, earlier)
             if self.loops.assoc_limit_stop and self._blocks(job, partition, is_limited=is_limited):
                 self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
             return
         self.note_rejection(job, partition)
+
+    def _has_no_reservation(self, job: SlurmJob, partition: ClusterPartition, placement: NodeShare) -> bool:
+        """Whether no nodes are set aside for a job: a limit would keep it waiting now, or its quality never has any."""
+        rules = self.starter.rules
+        if rules.reserves_nothing(job):
+            return True
+        if self.loops.assoc_limit_stop or not rules.has_limits:
+            return False
+        return rules.is_limited(job, partition, count=placement.nodes.bit_count())
 
     def note_rejection(self, job: SlurmJob, partition: ClusterPartition) -> None:
         """A job has no plan: the other tasks of its array have none, either."""
@@ -696,7 +747,10 @@ class _CompiledRun(_BackfillRun):
             The nodes that the job may have, the fewest that it needs, those with what the partition wants, the seconds
             for which it needs them, and the flags of what is known of it.
         """
-        flags = _PLAIN if not (job.reservation or job.leaves or job.required) else 0
+        rules = self.starter.rules
+        is_odd = (rules.has_limits and not self.loops.assoc_limit_stop) or rules.reserves_nothing(job)
+        is_odd = is_odd or bool(job.alternatives or job.counts)  # features
+        flags = _PLAIN if not (job.reservation or job.leaves or job.required or is_odd) else 0
         flags |= _ASKS if job.array is not None or job.licenses or not partition.is_up else 0
         flags |= 0 if self.linear.takes_best_fit(job, partition) else _CHOOSES
         nodes = partition.nodes & job.allowed & ((1 << self.linear.width) - 1)

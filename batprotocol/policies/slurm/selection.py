@@ -1,7 +1,7 @@
 """The choice of nodes as the loops see it: what a job gets now, and when it gets something at the earliest.
 
 `Linear` gives whole nodes (select/linear), of the smallest run of consecutive ones that is large enough, or at as few
-switches as possible (topology/tree). `consumable` gives shares of nodes.
+switches as possible (topology/tree). `consumable` gives shares of nodes. `HetStarts` has the starts of components.
 """
 
 from __future__ import annotations
@@ -21,19 +21,22 @@ from batprotocol.policies.slurm.cluster import (
     members,
     runs,
 )
-from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob
+from batprotocol.policies.slurm.queue import HetJob, JobStage, NodeShare, SlurmEntry, SlurmJob
 from batprotocol.sites.slurm.configuration import SwitchLine
 
 if TYPE_CHECKING:
     from batprotocol.policies._plan import Releases
 
 __all__ = [
+    "HetStarts",
     "Linear",
     "NodeReleases",
     "NodeSelector",
     "PossibleStart",
     "SwitchTree",
+    "first_start",
     "notes_patience",
+    "share_now",
     "tree_of",
     "wanted_nodes",
 ]
@@ -59,6 +62,59 @@ class PossibleStart(NamedTuple):
 
     start: int
     placement: NodeShare
+
+
+class HetStarts:
+    """When the components of heterogeneous jobs can start, as one run of backfill finds out.
+
+    This is Slurm's way: a component is planned for no time before those of the others that are known so far. All of
+    them start at the end of the run, if each one could.
+    """
+
+    def __init__(self) -> None:
+        self._starts: dict[HetJob, dict[SlurmJob, tuple[float, ClusterPartition]]] = {}
+        self._rows: dict[str, list[list[Any]]] = {}  # for each partition: planned start and heterogeneous job
+
+    def look(self, job: SlurmJob, partition: ClusterPartition) -> float:
+        """A component is looked at; returns when the others can start, infinity if one of them cannot."""
+        assert job.het is not None
+        mine = self._starts.setdefault(job.het, {})
+        mine.setdefault(job, (math.inf, partition))
+        return max((start for other, (start, _) in mine.items() if other is not job), default=0)
+
+    def note(self, job: SlurmJob, partition: ClusterPartition, start: float) -> None:
+        """A component could start at a time in a partition. Its earliest one counts."""
+        assert job.het is not None
+        mine = self._starts[job.het]
+        if start < mine[job][0]:
+            mine[job] = start, partition
+
+    def blocks(self, job: SlurmJob, partition: ClusterPartition, start: float) -> bool:
+        """Whether the plan of a component is left out, as its job and another one would wait for each other.
+
+        That is so where the other one is planned after it in this partition, and before it in another.
+        """
+        row = self._rows.setdefault(partition.name, [])
+        own = next((each for each in row if each[1] is job.het), None)
+        if own is None:
+            row.append(own := [start, job.het])
+        own[0] = max(own[0], start)
+        row.sort(key=lambda each: -each[0])
+        ahead = [het for _, het in row[: row.index(own)]]
+        for name, other in self._rows.items():
+            elsewhere = {het: planned for planned, het in other}
+            if name == partition.name or job.het not in elsewhere:
+                continue
+            if any(elsewhere.get(het, math.inf) < own[0] for het in ahead):
+                return True
+        return False
+
+    def ready(self, now: float) -> Iterator[list[tuple[SlurmJob, ClusterPartition]]]:
+        """The components, with their partitions, of each job that can start by now, in the order of the looks."""
+        for het, mine in self._starts.items():
+            waits = all(job.stage is JobStage.PENDING and not job.is_held for job in het.components.values())
+            if waits and len(mine) == het.size and all(start <= now for start, _ in mine.values()):
+                yield [(job, partition) for job, (_, partition) in mine.items()]
 
 
 class NodeSelector(Protocol):
@@ -118,6 +174,64 @@ class NodeSelector(Protocol):
             without: running jobs whose share counts as free.
             late: a start after this second is too late, so that its nodes may be left out; 0: none is.
         """
+
+
+def share_now(
+    selection: NodeSelector, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
+) -> NodeShare | None:
+    """The share that a job gets of these nodes now, as its features want it; None if they are not enough.
+
+    Of alternatives, the first one that is enough counts. Counted nodes are chosen first, those of each feature in turn.
+
+    Args:
+        selection: the nodes.
+        job, partition, nodes, without: as `NodeSelector.now` has them.
+    """
+    gone = list(without)
+    if job.counts:
+        taken = 0
+        for count, each in job.counts:
+            found = selection.now(job.part(count), partition, nodes & each & ~taken, gone)
+            if found is None:
+                return None
+            taken |= found.nodes
+        return selection.now(job.with_nodes(taken), partition, nodes, gone)
+    tries = (selection.now(job, partition, nodes & each, gone) for each in job.alternatives or (-1,))
+    return next((found for found in tries if found is not None), None)
+
+
+def first_start(
+    selection: NodeSelector,
+    job: SlurmJob,
+    partition: ClusterPartition,
+    nodes: int,
+    now: int,
+    without: Iterable[SlurmJob] = (),
+    late: int = 0,
+) -> PossibleStart | None:
+    """When and where a job can start, as its features want it; None: never. Of alternatives, the earliest one counts.
+
+    Args:
+        selection: the nodes.
+        job, partition, nodes, now, without, late: as `NodeSelector.earliest` has them.
+    """
+    gone = list(without)
+    if partition.sharing_of(job.oversubscribes) is not partition.sharing_of(False):
+        found = first_start(selection, job.alone(), partition, nodes, now, gone)
+        if found is not None and found.start <= now:
+            return found  # although the first loop would not give it these nodes: it waits then, and so do they
+    if job.counts:
+        start, taken = now, 0
+        for count, each in job.counts:
+            found = selection.earliest(job.part(count), partition, nodes & each & ~taken, now, gone)
+            if found is None:
+                return None
+            start, taken = max(start, found.start), taken | found.placement.nodes
+        found = selection.earliest(job.with_nodes(taken), partition, nodes, now, gone)
+        return None if found is None else PossibleStart(max(start, found.start), found.placement)
+    late = 0 if job.alternatives else late
+    tries = [selection.earliest(job, partition, nodes & each, now, gone, late) for each in job.alternatives or (-1,)]
+    return min((each for each in tries if each is not None), key=lambda each: each.start, default=None)
 
 
 def wanted_nodes(job: SlurmJob, partition: ClusterPartition, count: int) -> tuple[int, float]:
@@ -257,13 +371,10 @@ class SwitchTree:
 
 
 def notes_patience(job: SlurmJob, second: int) -> bool:
-    """Note since when a job waits for few switches; returns whether it has waited long enough, and takes any now."""
-    if not job.leaves or not job.misses_leaves:
+    """Note whether a job has waited for few switches long enough; it takes any then, now and later."""
+    if not job.leaves or second - job.leaves_since < job.leaves_wait:
         return False
-    job.leaves_since = min(job.leaves_since, second)
-    if second - job.leaves_since < job.leaves_wait:
-        return False
-    job.leaves, job.leaves_since = 0, math.inf
+    job.leaves = 0
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import pairwise
 from pathlib import Path
@@ -19,10 +20,10 @@ from batprotocol.policies.slurm import Phases, SlurmScheduler, slurm_files, with
 from batprotocol.policies.slurm.clock import LoopClock
 from batprotocol.policies.slurm.cluster import best_fit, bits_of, cluster_of, lowest, members, runs
 from batprotocol.policies.slurm.commands import read_command
-from batprotocol.policies.slurm.consumable import demand_of, tasks_dealt
 from batprotocol.policies.slurm.loops import PlannedNodes
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
 from batprotocol.policies.slurm.reservations import NodeReservation, NodeReservations
+from batprotocol.policies.slurm.resources import demand_of, tasks_dealt
 from batprotocol.policies.slurm.scheduler import with_added_hosts
 from batprotocol.policies.slurm.selection import Linear
 from batprotocol.policies.slurm.state import selection_of
@@ -96,6 +97,20 @@ def test_a_job_gets_the_most_nodes_of_its_range(
         free = min((leaf & free for leaf in LEAVES if len(leaf & free) >= needed), key=len)
         assert any(nodes <= leaf for leaf in LEAVES)
     assert len(nodes) == (needed if takes_least else min(len(free), least + more))
+
+
+@pytest.mark.parametrize("busy", [0, 100])
+def test_the_patience_of_a_job_for_few_switches_begins_when_it_is_submitted(busy: int) -> None:
+    """The nodes that jobs have in between do not matter."""
+    conf = configuration_of("NodeName=n[0-11]\nPartitionName=p Nodes=ALL Default=YES")
+    conf = replace(conf, topology="tree", switches=switches_of(AT_LEAVES, [node.name for node in conf.nodes]))
+    patient = json.dumps({"slurm": {"switches": "1@4"}})
+    jobs = [StaticJob("6", 7.5, 6, DelayProfile(50.0), 600.0, patient)]
+    jobs += [StaticJob("12", 6.0, 12, DelayProfile(float(busy)), 600.0)] if busy else []
+    scheduler = SlurmScheduler(conf)
+    simulate(described_platform("n[0-11]"), Workload(jobs), scheduler)
+    start = next(each for each in scheduler.starts if each.job_id.endswith("!6"))
+    assert 247 <= start.time <= 247 + 60
 
 
 @pytest.mark.parametrize(
