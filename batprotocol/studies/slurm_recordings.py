@@ -24,6 +24,7 @@ from batprotocol.policies.fair_share import age_factor
 from batprotocol.policies.slurm import Phases
 from batprotocol.sites.slurm.accounting import Accounting, accounting_of
 from batprotocol.sites.slurm.configuration import SlurmConfiguration, configuration_of, switches_of
+from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import expanded_names
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "read_recording",
     "read_recordings",
     "readable",
+    "silence_of",
     "submitted_of",
 ]
 
@@ -766,3 +768,22 @@ def submitted_of(run: Mapping[str, Any]) -> dict[str, float]:
         if match:
             found[match[1]] = time - int(match[2] or 0) * 1e-6
     return found
+
+
+def silence_of(run: Mapping[str, Any], node: str, time: float) -> Iterator[tuple[float, HostChange]]:
+    """A node that answers again at a time has not answered since a job ended there, and so no job could start.
+
+    The job is cleaned up after the answer only, at a moment that no recording has: some time before the next start.
+    """
+    ends = ((job.get("EndTime"), job.get("NodeList")) for job in run.get("result_jobs", ()))
+    known = ((end, names) for end, names in ends if names and isinstance(end, float) and end < time)
+    since = max((end for end, names in known if node in expanded_names(names)), default=0.0)
+    told = f"update_node: node {node} state set"  # it answers to a command
+    if since and not any(since < each <= time and text.startswith(told) for each, text in run["log"]):
+        starts = (start["t"] for start in run["starts"] if start["t"] > time and node in expanded_names(start["nodes"]))
+        yield since, HostChange.DRAIN
+        yield min(starts, default=time) - _BEFORE, HostChange.UP
+
+
+_BEFORE: Final = 0.1
+"""A node that was silent is free so many seconds before a job starts there."""
