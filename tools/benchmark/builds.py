@@ -115,6 +115,7 @@ _TURNS: Final = """
 import hashlib, json, resource, sys
 from time import process_time
 case, examples = json.loads(sys.argv[1]), sys.argv[2]
+# The scheduler.
 from batprotocol.edc import Session
 from batprotocol.edc.scheduler import attend_to, hello_of, load
 from batprotocol.model import DelayProfile
@@ -122,14 +123,17 @@ from batprotocol.policies import named
 from batprotocol.simulator import Platform, Simulator, StaticJob, Workload, WorkloadProfile
 make = load(f"{examples}/{case['policy']}") if ":" in case["policy"] else named(case["policy"])
 
+# Its session.
 def begun():
     scheduler = make()
     session = Session(lambda text: hello_of(scheduler, text))
     session.hear_init("")
     return scheduler, session, attend_to(scheduler)
 
+# The frames of Batsim.
 jobs = [StaticJob(f"{number}", float(number), 1, "delay") for number in range(case["jobs"])]
 given = Workload(jobs, {"delay": WorkloadProfile(DelayProfile(10.5))})
+# They are what it gets.
 scheduler, session, attend = begun()
 simulator, frames = Simulator(Platform.homogeneous(case["hosts"]), [given]), []
 message = simulator.begin(hello_of(scheduler, ""))
@@ -137,11 +141,13 @@ while message is not None:
     frames.append(message.to_binary())
     attend(session.hear(message))
     message = simulator.turn(session.say())
+# The turns.
 _, session, attend = begun()
 session.answer()
 begin = process_time()
 replies = [session.exchange(frame, attend) for frame in frames]
 seconds = process_time() - begin
+# The results.
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
 print(json.dumps([seconds, peak, hashlib.sha256(b"".join(replies)).hexdigest()[:16]]))
 """
