@@ -119,6 +119,7 @@ case, examples = json.loads(sys.argv[1]), sys.argv[2]
 from batprotocol.edc import Session
 from batprotocol.edc.scheduler import attend_to, hello_of, load
 from batprotocol.model import DelayProfile
+# It can be an example.
 from batprotocol.policies import named
 from batprotocol.simulator import Platform, Simulator, StaticJob, Workload, WorkloadProfile
 make = load(f"{examples}/{case['policy']}") if ":" in case["policy"] else named(case["policy"])
