@@ -369,7 +369,7 @@ class FreeResources:
             nodes: the nodes.
         """
         rows, found = self.rows, nodes
-        if rows is None and sharing is NodeSharing.NODES and not any(map(any, self._own)):
+        if rows is None and sharing is NodeSharing.NODES and not any(whole for whole, _ in self._own):
             return nodes
         for node in members(nodes):
             whole, own = self._own[node]
@@ -401,7 +401,7 @@ class FreeResources:
             cpus -= max(-(-(cpus - most) // size) * size, 0)
         elif demand.memory and (node.memory if demand.memory < 0 else demand.memory) > self.memory[number]:
             return 0
-        if cpus < max(demand.least, demand.least_tasks * demand.step):
+        if cpus < demand.least or (demand.has_one_node and cpus < demand.least_tasks * demand.step):
             return 0
         return cpus - cpus % demand.step if demand.rounds else cpus
 
