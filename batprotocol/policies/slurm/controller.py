@@ -373,7 +373,7 @@ class Controller:
         """Start the components of a heterogeneous job, with their minutes, on nodes of their own, or none of them.
 
         As in Slurm, they need not be the planned nodes: others may be planned for these. Where a component lacks nodes
-        then, those before it had started for a moment, and wait as jobs do that run again.
+        then, those before it are stopped at once, and run again later.
         """
         used, placed = 0, list[NodeShare]()
         for job, partition, minutes in parts:
@@ -382,16 +382,21 @@ class Controller:
             nodes &= partition.nodes & job.allowed & ~(used | self._state.completing)
             found = None if job.required & ~nodes else self._starts.now(job, partition, nodes, self.second)
             if found is None or self.rules.lacks_licenses(job, self.second):
-                self._endings.put_off([job for job, _, _ in parts[: len(placed)]])
-                return False
+                break
             placed.append(found)
             used |= found.nodes
-        whole = list(zip(parts, placed, strict=True))
+        whole = list(zip(parts, placed, strict=False))
         if not self.rules.may_all_start([(job, partition, share) for (job, partition, _), share in whole]):
             return False
         for (job, partition, minutes), share in whole:
             self._begin(job, partition, share, minutes)
-        return True
+        if len(placed) == len(parts):
+            return True
+        begun = [job for (job, _, _), _ in whole]
+        for job in begun:
+            self._endings.requeue(job)
+        self._endings.kill(begun)
+        return False
 
     @property
     def preempts(self) -> bool:

@@ -305,6 +305,7 @@ class _MainRun:
     def _try(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         starter = self.starter
         if job.het is not None:  # only backfill starts it, and the jobs behind it wait
+            self.has_tried = True
             self.failed.add(partition.name)
             self.nodes &= ~partition.nodes
             return False
@@ -465,7 +466,7 @@ class _BackfillRun:
             if self.loops.bf_max_job_start and self.started >= self.loops.bf_max_job_start:
                 break
             self.until = self.now
-            least = min(self._minutes(job, partition)[1] for job, partition in parts)
+            least = min(self._minutes(job, partition)[0] for job, partition in parts)
             timed = [(*each, least if each[0].time_min else self._minutes(*each)[1]) for each in parts]
             if self.starter.start_together(timed):
                 self.started += len(parts)

@@ -699,8 +699,8 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     elif "tasks_per_node" in options:
         made.tasks = made.tasks_per_node * made.min_nodes
     made.has_tasks = bool(request.tasks or "tasks" in options or "tasks_per_node" in options)
-    if made.spreads and made.has_tasks and math.isinf(made.max_nodes):
-        made.max_nodes = made.tasks
+    if made.has_tasks and (made.spreads or not math.isinf(made.max_nodes)):
+        made.max_nodes = max(min(made.max_nodes, made.tasks), made.min_nodes)  # a node without a task is of no use
     made.cpus_per_task = options.get("cpus_per_task", made.cpus_per_task)
     made.is_exclusive = request.exclusive or (request.is_whole and not _asks_for_cpus(options))
     times = math.ceil(made.tasks / size) if is_each else 1

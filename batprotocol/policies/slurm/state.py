@@ -451,14 +451,6 @@ class Endings:
         mine.priorities.again(job, mine.now)
         mine.waiting.add(job)
 
-    def put_off(self, jobs: list[SlurmJob]) -> None:
-        """Jobs had started for a moment only. They wait as if they were to run again."""
-        mine = self._state
-        for job in jobs:
-            mine.queue.remove(job)
-            job.begin, job.eligible = float(mine.second + _AGAIN), math.inf
-            mine.waiting.add(job)
-
     def _forget(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job is over."""
         mine = self._state
