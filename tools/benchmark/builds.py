@@ -120,17 +120,21 @@ print(json.dumps([seconds, peak, digest]))
 """
 _EQUAL: Final = """
 import hashlib, json, random, sys, tempfile
+# The library.
 from batprotocol.model import DelayProfile
 from batprotocol.policies import named
 from batprotocol.simulator import Platform, StaticJob, Watts, Workload, simulate
-orders = "fcfs sjf saf f1 f2 f3 f4 wfp3 unicep expansion heft multifactor multifactor".split()
+# The parts of policies.
+orders = "fcfs sjf saf multifactor f1 f2 f3 f4 wfp3 unicep expansion heft multifactor".split()
 kinds = ["", "+easy", "+easy=once", "+reservations=3", "+conservative", "+conservative", "+conservative=5", "+greedy"]
+# Each simulation.
 for seed in range(int(sys.argv[1])):
     draw = random.Random(seed)
     hosts, users, time, jobs = draw.choice([8, 32, 100]), draw.choice([1, 5, 40]), 0.0, []
     name = draw.choice(orders) + draw.choice(kinds)
     if draw.random() < 0.3:
         name += f"+cap={hosts * draw.choice([120, 150, 170])}W"
+    # Its jobs.
     digits, at_once = draw.choice([0, 1, 3, 6]), draw.random() < 0.3
     for number in range(draw.choice([50, 100, 100 if "cap" in name else 300])):
         time += 0.0 if at_once else draw.choice([0.0, 0.0, draw.expovariate(1 / 60)])
@@ -139,6 +143,7 @@ for seed in range(int(sys.argv[1])):
         given = None if draw.random() < 0.02 else walltime
         user = json.dumps({"user": draw.randrange(users)})
         jobs.append(StaticJob(f"{number}", time, size, profile, walltime=given, extra_data=user))
+    # Its results.
     platform = Platform.homogeneous(hosts, watts=Watts(100.0, 100.0, 200.0))
     with tempfile.TemporaryDirectory() as folder:
         simulate(platform, Workload(jobs), named(name)(), output=f"{folder}/")
@@ -239,7 +244,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="only cases with this text in their names")
     parser.add_argument("--quick", action="store_true", help="leave out cases that take minutes")
     parser.add_argument("--markdown", action="store_true", help="print a table for a page")
-    parser.add_argument("--equal", type=int, metavar="COUNT", help="compare the results of so many random simulations")
+    parser.add_argument("--equal", type=int, metavar="COUNT", help="compare the results of COUNT random simulations")
     given = parser.parse_args(arguments)
     if given.equal is not None:
         found = differing(given.before, given.after, given.equal)
