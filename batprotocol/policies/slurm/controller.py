@@ -277,7 +277,8 @@ class Controller:
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
         for job, never in self._waiting.gather(self._state.now):
-            open_to = [each for each in job.partitions if each.takes(job.min_nodes, job.limit)]
+            takes = (each for each in job.partitions if each.takes(job.min_nodes, job.limit))
+            open_to = [each for each in takes if each.nodes.bit_count() >= job.min_nodes]
             if never is None and open_to:
                 self._waiting.remove(job)
                 self._state.priorities.eligible(job, self._state.now)
@@ -561,6 +562,9 @@ class Controller:
             if new.priority is not None and not job.is_held:
                 job.fixed, job.nice = new.priority, 0
             if new.nice is not None and job.fixed is None:
+                if job.is_held:  # it gets a priority, and so it is held no longer
+                    job.is_held = False
+                    state.priorities.freed(job, state.now)
                 job.nice = new.nice
             if not job.is_held:
                 state.priorities.changed(job, state.now)
@@ -715,6 +719,7 @@ class Controller:
         self.advance(now)
         if job.stage is JobStage.PENDING:
             self._endings.refuse(job, "it was cancelled", FinalJobState.COMPLETED_KILLED)
+            self._endings.keep(job)
             self._state.ask()
         elif job.stage is JobStage.RUNNING:
             self._endings.kill([job])

@@ -268,7 +268,7 @@ class _MainRun:
 
     def __init__(self, starter: JobStarter, loops: SchedulerParameters) -> None:
         self.starter, self.loops = starter, loops
-        self.nodes = starter.available
+        self.nodes, self.aside = starter.available, 0
         self.failed: set[str] = set()
         self.failed_reservations: set[str] = set()
         self.preempting: set[SlurmJob] = set()
@@ -324,7 +324,8 @@ class _MainRun:
             return False
         if starter.rules.lacks_licenses(job, starter.second):
             return False
-        if job.required & ~self.nodes:
+        needs_others = job.required.bit_count() < job.min_nodes
+        if job.required & self.aside or (job.required & ~self.nodes and not needs_others):
             return False  # a job before it waits for these nodes, or they are down: those behind it do not wait for it
         if (self.nodes & partition.nodes).bit_count() < job.min_nodes:
             outcome = StartOutcome.LIMITED if starter.rules.is_limited(job, partition) else StartOutcome.BUSY
@@ -335,8 +336,9 @@ class _MainRun:
             return True
         if outcome == StartOutcome.PREEMPTS:
             self.preempting.add(job)
-        if job.required and job.required.bit_count() >= job.min_nodes:
+        if job.required and not needs_others:
             self.nodes &= ~job.required
+            self.aside |= job.required
         elif outcome in (StartOutcome.BUSY, StartOutcome.PREEMPTS) or (
             outcome == StartOutcome.LIMITED and self.loops.assoc_limit_stop
         ):
@@ -394,7 +396,6 @@ def run_backfill(
         is_quick: whether it takes short cuts: it ends as soon as no more job can start now.
     """
     linear = starter.whole_nodes if is_quick and _plan is not None and not loops.assoc_limit_stop else None
-    linear = None if queue.components else linear
     if linear is None or not now + loops.bf_window < _LAST:
         return _BackfillRun(starter, loops, now, epoch, is_quick).run(queue)
     return _CompiledRun(starter, loops, now, epoch, linear).run(queue)
@@ -751,6 +752,7 @@ class _CompiledRun(_BackfillRun):
         rules = self.starter.rules
         is_odd = (rules.has_limits and not self.loops.assoc_limit_stop) or rules.reserves_nothing(job)
         is_odd = is_odd or bool(job.alternatives or job.counts)  # features
+        is_odd = is_odd or job.het is not None
         flags = _PLAIN if not (job.reservation or job.leaves or job.required or is_odd) else 0
         flags |= _ASKS if job.array is not None or job.licenses or not partition.is_up else 0
         flags |= 0 if self.linear.takes_best_fit(job, partition) else _CHOOSES

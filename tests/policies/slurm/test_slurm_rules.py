@@ -539,3 +539,20 @@ def test_a_quality_of_service_with_no_reserve_has_no_nodes_set_aside() -> None:
     jobs = [{"size": 5}, {"size": 7, "qos": "high"}, {"size": 3}]
     assert runs(jobs, more=more, qos=rows)["2"] < 20
     assert runs(jobs, more=more, qos=rows.replace("NoReserve", ""))["2"] > 100
+
+
+def test_a_job_that_is_larger_than_one_of_its_partitions_holds_up_no_other_there() -> None:
+    """The small partition comes first, and a job of all nodes can only run in the other one."""
+    more = "PartitionName=small Nodes=n[0-3] PriorityTier=9\nSchedulerParameters=bf_interval=1000"
+    large = {"size": 8, "partition": ["p", "small"]}
+    found = runs([{"slurm": {"nodelist": "n7"}}, large, {"size": 4, "partition": "small"}], more=more)
+    assert found["2"] < 5
+    assert found["1"] > 100
+
+
+def test_a_job_that_must_have_a_drained_node_and_others_holds_up_its_partition() -> None:
+    """One that needs this node alone does not."""
+    more = "DownNodes=n1 State=DRAIN Reason=x\nSchedulerParameters=bf_interval=30"
+    on = {"slurm": {"nodelist": "n1"}}
+    assert runs([{}, {"size": 3, **on}, {}], more=more)["2"] > 10
+    assert runs([{}, on, {}], more=more)["2"] < 5
