@@ -1,7 +1,7 @@
 """The kinds of plans: each is a function of a generator of random numbers.
 
 `whole` has those whose jobs take whole nodes, `shared` those whose jobs share nodes and what is on them, and
-`accounts` those that need Slurm's accounting. `KINDS` lists all.
+`accounts` those that need Slurm's accounting. Those of `drawn` mix all options that are followed. `KINDS` lists all.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from random import Random
 from msgspec.structs import replace
 
 from slurming.recorder.kinds.accounts import ACCOUNTS
+from slurming.recorder.kinds.drawn import DRAWN
 from slurming.recorder.kinds.shared import SHARED
 from slurming.recorder.kinds.whole import WHOLE
 from slurming.recorder.plans import Plan
 
 __all__ = ["KINDS", "plan"]
 
-KINDS = WHOLE | SHARED | ACCOUNTS
+KINDS = WHOLE | SHARED | ACCOUNTS | DRAWN
 
 
 def plan(kind: str, seed: int) -> Plan:
