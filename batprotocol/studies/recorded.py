@@ -393,7 +393,7 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             yield time, json.dumps({"slurm": _reserving(run, found[1], found[2])})
     for each in run["events"]:
         words = each["cmd"]
-        out = each["out"].lower()
+        out = each["out"].lower().replace(_UNAVAILABLE, "")
         is_window = words[:2] == ["scontrol", "create"] and not any("LICENSE_ONLY" in word for word in words)
         is_late = len(words) < 5 and any(text in out for text in _LATE)  # the job was in another state then
         has_failed = "error" in out or "denied" in out or "invalid" in out or is_late
@@ -407,6 +407,8 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             yield each["t_returned"] - _REPLY, json.dumps({"slurm": " ".join(words)})
 
 
+_UNAVAILABLE: Final = "slurm_suspend error: requested partition configuration not available now"
+"""An answer about a job that its partition does not take any more: the command is done all the same."""
 _LATE: Final = ("job has already finished", "job is no longer pending", "job is pending execution")
 """Answers that say that a command has not changed its job."""
 

@@ -249,7 +249,8 @@ def conf_of(run: Mapping[str, Any]) -> str:
     for group in run["nodes"]:
         last = first + group["count"] - 1
         names = [f"n{node}" for node in range(first, last + 1)] if "topology" in run else [f"n[{first}-{last}]"]
-        lines += [f"NodeName={name} {group['conf']} State=UNKNOWN" for name in names]  # recorded with a line for each
+        state = "" if "State=" in group["conf"] else " State=UNKNOWN"
+        lines += [f"NodeName={name} {group['conf']}{state}" for name in names]  # recorded with a line for each
         first = last + 1
     return "\n".join([*lines, *run["partitions"], ""])
 

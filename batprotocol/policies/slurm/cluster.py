@@ -259,8 +259,8 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
         tier: jobs of a partition with a larger tier come first.
         max_time: the longest limit of its jobs; infinity: none.
         default_time: the limit of jobs that name none.
-        min_nodes: jobs get at least so many nodes.
-        max_nodes: jobs that need more wait for ever.
+        min_nodes: jobs get at least so many nodes. Those that may not have so many wait for ever.
+        max_nodes: jobs that may have more wait for ever.
         is_up: whether jobs start in it.
         is_exclusive: whether its jobs have whole nodes.
         rows: how many jobs share a core (OverSubscribe=FORCE).
@@ -295,13 +295,18 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
     factor: int = 1
     access: PartitionAccess = PartitionAccess()
 
-    def fits(self, nodes: int, minutes: float) -> bool:
-        """Whether it ever takes jobs with this number of nodes and this time limit."""
-        return nodes <= self.max_nodes and minutes <= self.max_time
+    def fits(self, least: int, most: float, minutes: float) -> bool:
+        """Whether it ever takes jobs that ask for so many nodes, from the least to the most, and this time limit.
 
-    def takes(self, nodes: int, minutes: float) -> bool:
-        """Whether it ever takes a job with this number of nodes and this limit."""
-        return self.is_up and self.fits(nodes, minutes)
+        Infinity is a most that the job does not name. One that it names must be within the limits of the partition.
+        """
+        is_named = most < math.inf
+        nodes = most if is_named else least
+        return nodes <= self.max_nodes and most >= self.min_nodes and minutes <= self.max_time
+
+    def takes(self, least: int, most: float, minutes: float, reservation: str) -> bool:
+        """Whether it takes a job now with so many nodes, this time limit and this reservation; "" is none."""
+        return self.is_up and self.fits(least, most, minutes) and bool(reservation or not self.access.needs_reservation)
 
 
 class NodeSelection(msgspec.Struct, frozen=True, gc=False):

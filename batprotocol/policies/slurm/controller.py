@@ -180,6 +180,7 @@ class Controller:
         self._endings = Endings(state)
         self._starts = PossibleStarts(state)
         self._is_closed = False
+        self._new_nodes = ((1 << len(cluster.nodes)) - 1) & ~cluster.up
         self._seen, self._tried, self._has_moved, self._until = -1, -1, False, -1.0
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
@@ -308,7 +309,8 @@ class Controller:
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
         for job, never in self._waiting.gather(self._state.now):
-            open_to = [each for each in job.partitions if each.takes(job.min_nodes, job.limit)]
+            asks = job.min_nodes, job.max_nodes, job.limit
+            open_to = [each for each in job.partitions if each.takes(*asks, job.reservation)]
             if never is None and open_to:
                 self._waiting.remove(job)
                 self._state.priorities.eligible(job, self._state.now)
@@ -456,6 +458,8 @@ class Controller:
         job.started, job.killed, job.gives_way = float(self.second), math.inf, False
         job.preempts_since = -math.inf
         job.end = job.started + 60 * min(minutes, FOREVER)
+        if job.time_min:  # backfill has given it what the plan leaves
+            job.limit = minutes
         self._queue.remove(job)
         self._state.running[job.id] = job
         self._endings.note_limit(job)
@@ -739,10 +743,16 @@ class Controller:
         self._clock.renew(now)
 
     def resume(self, nodes: int, now: float) -> None:
-        """Nodes are back. The first loop sees them in its next run, but does not run because of them."""
+        """Nodes are back. The first loop sees them in its next run, and runs because of them if they are new.
+
+        Nodes are new that slurm.conf has as drained or down, and that have not been there before.
+        """
         self.advance(now)
         self._state.others += 1
         self._state.available |= nodes & ((1 << len(self.cluster.nodes)) - 1)
+        if nodes & self._new_nodes:
+            self._new_nodes &= ~nodes
+            self._state.ask()
         self._clock.renew(now)
 
     def ask(self, now: float) -> None:

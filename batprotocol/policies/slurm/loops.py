@@ -553,6 +553,8 @@ class _BackfillRun:
             if start <= now + 1:
                 self.until = now
             if start <= now:
+                if minutes < limit:
+                    limit = max(minutes, self._until_planned(placement.nodes, limit))
                 outcome = starter.start_on(job, partition, nodes, limit)
                 if outcome == StartOutcome.STARTED:
                     self.started += 1
@@ -583,6 +585,16 @@ class _BackfillRun:
                 self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
             return
         self.note_rejection(job, partition)
+
+    def _until_planned(self, nodes: int, limit: float) -> float:
+        """The whole minutes, up to a limit, until one of the nodes is planned for another job."""
+        space, now, found = self.space, self.now, limit
+        begin = space.begin_after(now)
+        while begin < now + 60 * limit:
+            if space.overlaps(int(begin), int(begin) + 1, nodes):
+                found = min(found, (begin - now) // 60)
+            begin = space.begin_after(int(begin))
+        return found
 
     def note_rejection(self, job: SlurmJob, partition: ClusterPartition) -> None:
         """A job has no plan: the other tasks of its array have none, either."""

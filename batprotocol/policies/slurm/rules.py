@@ -657,7 +657,7 @@ class SlurmRules:
         allowed = tuple(each for each in job.partitions if not reasons[each.name])
         if not allowed:
             raise InputError(f"{reasons[job.partitions[0].name]} ({job.partitions[0].name})")
-        fitting = [each for each in allowed if each.fits(job.min_nodes, job.limit)]
+        fitting = [each for each in allowed if each.fits(job.min_nodes, job.max_nodes, job.limit)]
         if (self._enforces == "all" and len(fitting) < len(allowed)) or (self._enforces == "any" and not fitting):
             raise InputError(
                 "Requested partition configuration not available now: it asks for too many nodes or minutes"
