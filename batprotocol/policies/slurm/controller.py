@@ -375,7 +375,7 @@ class Controller:
 
     def try_start(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> str:
         """Start a job if that is possible now; returns an `StartOutcome`."""
-        left = self.reservations.usable(job, self.second, job.limit, moves=False)
+        left = self.reservations.usable(job, self.second, job.limit)
         if self.reservations.never_fits(job, self.second):
             self._endings.refuse(job, "its reservation has fewer nodes than it asks for")
         if left is None or job.stage is JobStage.DONE or self.reservations.is_larger(job):
@@ -384,7 +384,7 @@ class Controller:
         room &= left.nodes & partition.nodes & job.allowed
         outcome = self._start(job, partition, room & ~self._state.completing, job.limit)
         is_reserved = bool(job.reservation) and left.is_less  # another reservation ends, too
-        is_helpless = room.bit_count() < job.min_nodes and not room & self._selection.used
+        is_helpless = not room & (self._selection.used | self._state.completing)
         if outcome == StartOutcome.BUSY and is_helpless and not is_reserved:
             return StartOutcome.SKIPPED  # the end of a job would not help it, so others need not wait for it
         return outcome

@@ -527,7 +527,7 @@ class _BackfillRun:
             begin = later
             if frees is not None:
                 begin = self.space.next_room(begin, length, mine, count, frees)
-            left = starter.reservations.usable(job, begin, minutes, moves=True)
+            left = starter.reservations.usable(job, begin, minutes)
             if left is None or left.start > self.window_end:
                 self.until = now
                 break

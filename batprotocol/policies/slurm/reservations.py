@@ -26,8 +26,8 @@ __all__ = [
 class NodeReservation(Window, frozen=True, kw_only=True):
     """A reservation of nodes: a window with a name, whose hosts are the nodes.
 
-    With the flag FLEX, its jobs may begin before it, end after it, and have other nodes as well. OVERLAP and MAINT let
-    its nodes be in other reservations, too.
+    With the flag FLEX, its jobs may begin before it, end after it, and have other nodes as well. With ANY_NODES, they may
+    have other nodes. OVERLAP and MAINT let its nodes be in other reservations, too.
 
     Args:
         nodes: the set of its nodes: the same as `hosts`.
@@ -64,6 +64,11 @@ class NodeReservation(Window, frozen=True, kw_only=True):
     def is_flexible(self) -> bool:
         """Whether its jobs are bound neither to its times nor to its nodes."""
         return "FLEX" in self.flags
+
+    @property
+    def takes_others(self) -> bool:
+        """Whether its jobs may have other nodes as well."""
+        return self.is_flexible or "ANY_NODES" in self.flags
 
     def minds(self, other: NodeReservation) -> bool:
         """Whether its jobs leave the nodes of another reservation alone."""
@@ -163,14 +168,13 @@ class NodeReservations:
         """Those that have ended."""
         return [each for each in self._known.values() if each.end <= now]
 
-    def usable(self, job: SlurmJob, when: int, minutes: float, *, moves: bool) -> Usable | None:
+    def usable(self, job: SlurmJob, when: int, minutes: float) -> Usable | None:
         """The nodes that reservations leave to a job that would start at a time.
 
         Args:
             job: the job.
             when: the time.
             minutes: its limit.
-            moves: whether it may start later, when its reservation begins.
 
         Returns:
             None if it cannot start then.
@@ -183,9 +187,10 @@ class NodeReservations:
                 return None
             if own.is_flexible:
                 return self._beside(when, minutes, -1, own)
-            if own.begin > when and not moves:
+            if own.begin > when:
                 return None
-            return self._beside(max(when, math.ceil(own.begin)), minutes, own.nodes, own)
+            nodes = -1 if own.takes_others else own.nodes
+            return self._beside(when, minutes, nodes, own)
         return self._beside(when, minutes, -1, None)
 
     def _beside(self, when: int, minutes: float, nodes: int, own: NodeReservation | None) -> Usable:
@@ -205,14 +210,14 @@ class NodeReservations:
     def never_fits(self, job: SlurmJob, second: int) -> bool:
         """Whether the reservation of a job has begun, and has fewer nodes than the job needs."""
         own = self._known.get(job.reservation) if job.reservation else None
-        if own is None or own.is_flexible or not own.begin <= second < own.end:
+        if own is None or own.takes_others or not own.begin <= second < own.end:
             return False
         return max((own.nodes & each.nodes & job.allowed).bit_count() for each in job.partitions) < job.min_nodes
 
     def is_larger(self, job: SlurmJob) -> bool:
-        """Whether a job needs more nodes than its flexible reservation has: the first loop leaves it to the second."""
+        """Whether a job needs more nodes than its reservation has, and may have others: the second loop starts it."""
         own = self._known.get(job.reservation) if job.reservation else None
-        return own is not None and own.is_flexible and own.nodes.bit_count() < job.min_nodes
+        return own is not None and own.takes_others and own.nodes.bit_count() < job.min_nodes
 
     def end_after(self, when: int) -> int:
         """The first end of a reservation that is not before a time, rounded up; 0 if there is none."""

@@ -465,7 +465,12 @@ class Linear:
         """
         chosen, cpus = job.required, job.cpus - sum(self._cpus[node] for node in members(job.required))
         count, wanted, most = (each - chosen.bit_count() for each in counts)
-        left = [block for block in self._blocks(nodes, job.required) if block.free]
+        # A run of required nodes alone shows that consecutive ones are missing beside them.
+        left = [
+            each
+            for each in self._blocks(nodes, job.required)
+            if each.free or (job.is_contiguous and each.required is not None)
+        ]
         while left and most > 0 and (wanted > 0 or cpus > 0):
             best, is_enough = None, False
             for block in left:
