@@ -379,13 +379,13 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
     for time, text in run["log"]:
         found = re.match(r"update_node: node (\S+) state set to (\S+)", text)
         if found:
-            state = {"DOWN": "DOWN", "DRAINED": "DRAIN", "DRAINING": "DRAIN"}.get(found[2], "RESUME")
+            state = _NODE_STATES.get(found[2], "RESUME")
             if found[2] == "IDLE" and _answer(run, found[1], time) < time + _SILENCE:
                 silent[found[1]] = time
                 yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} Reason=test"})
             else:
                 yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} State={state}"})
-        found = re.match(r"node_did_resp: node (\S+) returned to|Node (\S+) now responding", text)
+        found = re.match(r"(?:node_did_resp: )?node (\S+) returned to|Node (\S+) now responding", text)
         if found and (found[1] or time < silent.get(found[2], -math.inf) + _SILENCE):
             yield time, HostEvent(frozen_hosts([names[found[1] or found[2]]]), HostChange.UP).to_data()
         found = re.match(r"sched: Created reservation=(\S+) users=\S+ nodes=(?!\(null\))(\S+) ", text)
@@ -409,6 +409,8 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
 
 _UNAVAILABLE: Final = "slurm_suspend error: requested partition configuration not available now"
 """An answer about a job that its partition does not take any more: the command is done all the same."""
+_NODE_STATES: Final = {"DOWN": "DOWN", **dict.fromkeys(("DRAINED", "DRAINING", "FAIL", "FAILING"), "DRAIN")}
+"""The commands that give a node the states that the log names; others are those of nodes in use."""
 _LATE: Final = ("job has already finished", "job is no longer pending", "job is pending execution")
 """Answers that say that a command has not changed its job."""
 

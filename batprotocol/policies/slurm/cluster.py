@@ -188,6 +188,19 @@ class PartitionAccess(msgspec.Struct, frozen=True, kw_only=True):
             return "Access/permission denied: only root may use the partition"
         if self.groups is not None and group and group not in self.groups and user != _ROOT:
             return "User's group not permitted to use this partition"
+        return self.reason(account, qos, reservation)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it keeps no job waiting."""
+        return self in (_OPEN, _CLOSED)
+
+    def reason(self, account: str, qos: str, reservation: str) -> str:
+        """Slurm's reason for which a job that is submitted waits, and another one is refused; "" if there is none.
+
+        Args:
+            account, qos, reservation: those of the job; "" if it has none.
+        """
         if self.needs_reservation and not reservation:
             return "Requested reservation is invalid: the partition needs one"
         if (self.accounts is not None and account not in self.accounts) or account in self.denied_accounts:
@@ -195,6 +208,10 @@ class PartitionAccess(msgspec.Struct, frozen=True, kw_only=True):
         if (self.qos is not None and qos not in self.qos) or qos in self.denied_qos:
             return "Invalid qos specification"
         return ""
+
+
+_OPEN: Final = PartitionAccess()
+_CLOSED: Final = PartitionAccess(takes_jobs=False)
 
 
 def _set(names: tuple[str, ...] | None) -> frozenset[str] | None:
@@ -304,9 +321,9 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
         nodes = most if is_named else least
         return nodes <= self.max_nodes and most >= self.min_nodes and minutes <= self.max_time
 
-    def takes(self, least: int, most: float, minutes: float, reservation: str) -> bool:
-        """Whether it takes a job now with so many nodes, this time limit and this reservation; "" is none."""
-        return self.is_up and self.fits(least, most, minutes) and bool(reservation or not self.access.needs_reservation)
+    def takes(self, least: int, most: float, minutes: float) -> bool:
+        """Whether it takes a job now with so many nodes and this time limit."""
+        return self.is_up and self.fits(least, most, minutes)
 
 
 class NodeSelection(msgspec.Struct, frozen=True, gc=False):

@@ -308,9 +308,10 @@ class Controller:
 
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
+        rules = self.rules
         for job, never in self._waiting.gather(self._state.now):
             asks = job.min_nodes, job.max_nodes, job.limit
-            open_to = [each for each in job.partitions if each.takes(*asks, job.reservation)]
+            open_to = [each for each in job.partitions if each.takes(*asks) and rules.admits(job, each)]
             if never is None and open_to:
                 self._waiting.remove(job)
                 self._state.priorities.eligible(job, self._state.now)

@@ -664,6 +664,11 @@ class SlurmRules:
             )
         job.partitions = allowed
 
+    def admits(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+        """Whether the rules of access of a partition, which an operator can change, let a job start that waits."""
+        access = partition.access
+        return access.is_open or not access.reason(self.account_of(job), job.quality, job.reservation)
+
     def account_of(self, job: SlurmJob) -> str:
         """The account of a job: its own, or that of its user."""
         return self._keeper.members.standing(job, job.partitions[0].name).account
