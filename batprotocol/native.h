@@ -6,6 +6,7 @@
 #define BATPROTOCOL_NATIVE_H
 
 #include <Python.h>
+#include <structmember.h>
 
 /* 0 in the main interpreter, -1 with an exception in others. `what` is a plural. */
 static inline int
@@ -26,6 +27,28 @@ expect_main_interpreter(const char *what)
 #else
 #define MAIN_INTERPRETER_ONLY
 #endif
+
+/* Where an object has an attribute that is a slot, as `slot_offset` of its class says. */
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+
+/* Where instances of a class have an attribute that is a slot, or -1 with an exception. */
+static inline Py_ssize_t
+slot_offset(PyTypeObject *class, const char *name)
+{
+    PyObject *descriptor = PyObject_GetAttrString((PyObject *)class, name);
+    if (!descriptor) {
+        return -1;
+    }
+    Py_ssize_t offset = -1;
+    if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
+        offset = ((PyMemberDescrObject *)descriptor)->d_member->offset;
+    }
+    else {
+        PyErr_Format(PyExc_TypeError, "%s.%s is not a slot", class->tp_name, name);
+    }
+    Py_DECREF(descriptor);
+    return offset;
+}
 
 /* The end of a module's file: it is `package.name`, has the functions of a table (or NULL), and when it is imported,
    `populate(module)` adds what else there is. `what` is a plural for all of it. */

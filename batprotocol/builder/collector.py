@@ -14,6 +14,7 @@ from batprotocol import model
 from batprotocol.builder.fields import completed, finite
 from batprotocol.errors import BuilderError, EncodeError, shown
 from batprotocol.wire.check import check
+from batprotocol.wire.making import bind_builders
 
 __all__ = ["Collector"]
 
@@ -141,3 +142,6 @@ class Collector:
         if time < self._now:
             raise BuilderError(f"expected a time not before the current time {self._now}, got {time}", path)
         return time
+
+
+bind_builders(Collector)

@@ -10,7 +10,7 @@ from batprotocol.builder import fields as arguments
 from batprotocol.builder.collector import Collector
 from batprotocol.builder.fields import host_set, some_hosts
 from batprotocol.model.hosts import FrozenHosts
-from batprotocol.wire.making import new_allocation, new_execution
+from batprotocol.wire.making import add_execution, new_allocation, new_execution
 
 __all__ = ["FromEDC"]
 
@@ -68,9 +68,11 @@ class FromEDC(Collector):
         >>> builder.events[0].storage_placement
         (StorageHost(storage_name='pfs', host_id=19),)
         """
+        is_plain = profile_overrides is None and storage_placement is None
+        if is_plain and add_execution(self, job_id, hosts, placement):
+            return
         if (
-            profile_overrides is None
-            and storage_placement is None
+            is_plain
             and (placement is _SPREAD or placement is _FILL)
             and type(job_id) is str
             and job_id.isascii()

@@ -35,7 +35,7 @@ from batprotocol.model import (
     SimulationErrorEvent,
 )
 from batprotocol.wire import FORMATS, detect, frames, json
-from batprotocol.wire.making import new_message
+from batprotocol.wire.making import new_builder, new_message
 
 __all__ = [
     "LAST_EVENTS",
@@ -109,6 +109,7 @@ class EventChecker:
 
 # Looking up a name of another module costs more than most operations with it here.
 _new_message: Final = new_message
+_new_builder: Final = new_builder
 _REPLY: Final = Reply
 
 LAST_EVENTS: Final = frozenset([SimulationEndsEvent, SimulationErrorEvent])
@@ -141,7 +142,7 @@ class Turn:
         """The reply, a `MessageBuilder` at the time of the message, checked by the conversation."""
         reply = self._reply
         if reply is None:  # made at its first use: half of the turns of a simulation have an empty reply
-            self._reply = reply = _REPLY(self._verdicts.offer, self.message.now, self._is_answered)
+            self._reply = reply = _new_builder(_REPLY, self._verdicts.offer, self.message.now, self._is_answered)
         return reply
 
     @property
@@ -167,13 +168,21 @@ class Turn:
         return f"<Turn: {len(self.message.events)} events at {self.message.now}, {self.reply!r}>"
 
 
+_VOCABULARY: Final[list[Callable[[str], bool]]] = []
+"""The vocabulary's own function, once a job with extra data was executed: an import costs as much as half a turn."""
+
+
 def _by_vocabulary(extra_data: str) -> bool:
     """Whether a job asks for a part of its hosts; no job does in an installation without workloads."""
-    try:
-        vocabulary: Any = import_module("batprotocol.workloads.requests")
-    except ModuleNotFoundError:
+    if not extra_data:
         return False
-    return bool(vocabulary.asks_for_a_part(extra_data))
+    if not _VOCABULARY:
+        try:
+            vocabulary: Any = import_module("batprotocol.workloads.requests")
+        except ModuleNotFoundError:
+            return False
+        _VOCABULARY.append(vocabulary.asks_for_a_part)
+    return bool(_VOCABULARY[0](extra_data))
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)

@@ -6,6 +6,7 @@ It only knows sets of hosts, and neither the jobs on them nor the messages to Ba
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -17,6 +18,7 @@ from batprotocol.model.hosts import (
     Intervals,
     frozen_hosts,
     frozen_intervals,
+    seen,
     seen_hosts,
 )
 
@@ -32,6 +34,15 @@ _TO_GIVE_BACK: Final = "were taken"
 _SMALL: Final = 65
 _ROWS: Final = tuple([bytearray([byte]) * size for size in range(_SMALL)] for byte in (0, 1))
 
+
+def _nothing(hosts: object, others: object) -> None:
+    """It does nothing, and says so."""
+
+
+# The methods of these names begin with them: where they were compiled, they do what is done for nearly all jobs.
+_take: Callable[[object, object], FrozenHosts | None] = _nothing
+_take_these: Callable[[object, object], object] = _nothing
+_give_back: Callable[[object, object], object] = _nothing
 
 T = TypeVar("T", bound="Hosts")
 
@@ -93,6 +104,9 @@ class Hosts(AnyHosts):
         Raises:
             HostsError: fewer hosts are free.
         """
+        taken: FrozenHosts | None = _take(self, count)
+        if taken is not None:
+            return taken
         if type(count) is not int:
             count = index(count)
         if not 0 <= count <= self._size:
@@ -150,6 +164,8 @@ class Hosts(AnyHosts):
             HostSetError: this is not a host set.
         """
         wanted = hosts if type(hosts) is FrozenHosts else frozen_hosts(hosts)
+        if _take_these(self, wanted):
+            return wanted
         intervals, free, room = wanted.intervals, self._free, self._room
         for first, last in intervals:
             if last >= room or (not free[first] if first == last else 0 in free[first : last + 1]):
@@ -168,6 +184,8 @@ class Hosts(AnyHosts):
             HostsError: some of them are free, or were never in this set.
             HostSetError: this is not a host set.
         """
+        if _give_back(self, hosts):
+            return
         given = hosts if type(hosts) is FrozenHosts else frozen_hosts(hosts)
         intervals, free, room = given.intervals, self._free, self._room
         for first, last in intervals:
@@ -294,3 +312,12 @@ def _mark(marks: bytearray, intervals: Intervals, byte: int) -> None:
 def _runs(marks: bytearray) -> Intervals:
     """The intervals of ones."""
     return tuple((found.start(), found.end() - 1) for found in _ONES.finditer(marks))
+
+
+try:
+    from batprotocol.model import _hosts
+except ImportError:  # it was not compiled, or this is not the main interpreter
+    pass
+else:
+    _hosts.bind(Hosts, FrozenHosts, seen)
+    _take, _take_these, _give_back = _hosts.take, _hosts.take_these, _hosts.give_back

@@ -20,6 +20,7 @@ from typing import Any, Final, TypedDict
 import msgspec
 
 from batprotocol.errors import InputError, shown
+from batprotocol.policies.fair_share import age_factor
 from batprotocol.policies.slurm import Phases
 from batprotocol.sites.slurm.accounting import Accounting, accounting_of
 from batprotocol.sites.slurm.configuration import SlurmConfiguration, configuration_of, switches_of
@@ -312,6 +313,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     limits = over[0] - 30 if over else -15.0
     delay = max(loops.batch_sched_delay, loops.sched_min_interval)
     moments = Moments(run, period, delay)
+    priorities, calculations = _priorities(run, last_full, configuration)
     return Phases(
         ticks=tuple(moments.ticks) or (0.5,),
         period=period,
@@ -322,7 +324,8 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         seen=tuple(sorted(_seen(run, main))),
         backfill=_first_cycle(first, cycles, loops.bf_interval),
         cycles=tuple(cycles),
-        priorities=_priorities(run, last_full, configuration.priority.calc_period),
+        priorities=priorities,
+        calculations=calculations,
         epilog=_EPILOG * run["speed"],
         others=_OTHERS,
         cleaning=_CLEANING * run["speed"],
@@ -352,6 +355,12 @@ def drawn_phases_of(run: Mapping[str, Any], seed: int) -> Phases:
     )
 
 
+_AGES: Final = 'sprio -h -o "%i %u %Y %A %F %J %P %Q %N %T"'
+"""The command of a sample that prints the parts of priorities."""
+_LATEST_CALCULATION: Final = 3
+"""A calculation of priorities is at most so many seconds late."""
+_WAKES: Final = 0.02
+"""A calculation in the second after the usual one is so many seconds after its begin."""
 _CLEANING = 0.022
 """The time of the machine from the kill of a job to the moment when its nodes are clean, if nothing else is known."""
 _END = re.compile(r"_job_complete: JobId=(\S+) WEXITSTATUS")
@@ -432,6 +441,8 @@ class Moments:
             elif is_tick and not is_full and not following[1] and self._is_early(time, following[0]):
                 # The next run is at a tick, so that this one is not, if something else has it come
                 is_tick = time > first and not self._ended(time)
+            elif is_tick and not is_full and not following[1] and self._gives_way(time, following[0], sure):
+                is_tick = time <= first
             if is_tick:
                 self.ticks.append(time)
                 last = time
@@ -468,6 +479,14 @@ class Moments:
             and self._reused.get((end, job), math.inf) > time - 0.02
         ]
 
+    def _gives_way(self, time: float, following: float, sure: list[float]) -> bool:
+        """Whether a run after an end is between two ticks, as the next one is at a tick and has been asked for."""
+        if math.floor(following) - math.floor(time) >= self._delay or not self._is_asked(following, time):
+            return False
+        others = [tick for tick in sure if tick not in (time, following)]
+        is_off = not _fits(time, others, self._period) and _fits(following, others, self._period)
+        return is_off and bool(self._ended(time))
+
     def _follows_kill(self, time: float) -> bool:
         return any(0.1 < time - kill < 1 for kill, _ in self._kills) or any(
             abs(time - clean) < 0.01 for clean, _ in self._requeued
@@ -478,17 +497,20 @@ class Moments:
         known = {job for clean, job in self._requeued if abs(clean - time) < 0.05}
         if known:
             return
-        killed = self._open_kills(time)
-        if killed:
-            reused = [job for kill, job in killed if abs(self._emptied.get((kill, job), math.inf) - time) < 0.02]
+        killed, ended = self._open_kills(time), self._ended(time)
+        reused = [job for kill, job in killed if abs(self._emptied.get((kill, job), math.inf) - time) < 0.02]
+        refilled = [each for each in ended if abs(self._reused.get(each, math.inf) - time) < 0.02]
+        if killed and (reused or not refilled):
             job = (reused or [job for _, job in killed])[0]
             self._killed[job] = (*self._killed.get(job, ()), time)
-            return
-        ended = self._ended(time)
-        if ended:
-            end, job = ended[-1]
+        elif ended:
+            end, job = (refilled or ended)[-1]
             self.epilogs[job] = time - end
             self.prompt.add(job)
+            later = min((run for run, _ in self._main if run > time), default=math.inf)
+            for kill, other in killed:  # its nodes were not clean yet
+                if later - kill < _SOON:
+                    self._killed[other] = (*self._killed.get(other, ()), later)
 
     def _is_known(self, job: str, kill: float) -> bool:
         clean = [time for time, other in self._requeued if other == job] + list(self._killed.get(job, ()))
@@ -511,7 +533,7 @@ class Moments:
         if inside and inside[0][0] + self._epilog > now - 0.01:
             self.epilogs[inside[0][1]] = max(now - 0.01 - inside[0][0], 0.001)
         earlier = [(time, job) for time, job in self._ends if before - 3 < time <= before and job not in self.prompt]
-        if earlier and not inside:
+        if earlier and not inside and now - earlier[-1][0] < _SOON:
             self.epilogs[earlier[-1][1]] = missed + 0.1 - earlier[-1][0]
 
     def cleaned(self) -> dict[str, tuple[float, ...]]:
@@ -580,8 +602,19 @@ def _seen(run: Mapping[str, Any], main: list[float]) -> Iterator[float]:
             yield from [time for time in main if 0 <= time - int(found[1]) < 6.2][:1]
 
 
-def _priorities(run: Mapping[str, Any], full: float, period: float) -> float:
-    """When priorities were computed first. The log has those of jobs in each run of backfill, and when they changed."""
+def _priorities(
+    run: Mapping[str, Any], full: float, configuration: SlurmConfiguration
+) -> tuple[float, tuple[float, ...]]:
+    """When priorities were computed first, and the calculations that were in another second of their period.
+
+    The log has the priorities of jobs in each run of backfill, and so when they changed. Ages of waiting jobs that were
+    printed show the second of a calculation. A calculation is a thread's that sleeps until a whole second, and wakes
+    late where the machine is busy: then it has another second than the others, by which ages and usage differ.
+
+    Args:
+        full: the last run for the whole queue before the first job.
+    """
+    period = configuration.priority.calc_period
     seen: dict[str, tuple[float, str]] = {}
     changes: list[tuple[float, float]] = []
     for time, text in run["log"]:
@@ -594,15 +627,52 @@ def _priorities(run: Mapping[str, Any], full: float, period: float) -> float:
     usual: float = (
         math.floor(full) + 0.045 * run["speed"]
     )  # the thread wakes at a whole second, and takes a real moment
-    if not changes:
-        return usual
+    seconds = _calculated(run, usual, configuration)
+    offsets = Counter(second - math.floor(usual + due * period) for due, second in seconds.items())
+    often = max(offsets, key=lambda each: (offsets[each], -abs(each)), default=None)
 
-    def fitting(phase: float) -> int:
-        return sum((end - phase) // period > (begin - phase) // period for begin, end in changes)
+    def fitting(phase: float) -> tuple[bool, int]:
+        is_often = often is None or math.floor(phase) == math.floor(usual) + often
+        return is_often, sum((end - phase) // period > (begin - phase) // period for begin, end in changes)
 
-    return max(
-        (full - 0.8 + step / 10 for step in range(-300, 300)), key=lambda each: (fitting(each), -abs(each - usual))
+    phase = usual
+    if changes or often:
+        steps = (full - 0.8 + step / 10 for step in range(-300, 300))
+        phase = max(steps, key=lambda each: (*fitting(each), -abs(each - usual)))
+    late = (
+        second + (_WAKES if second > phase + due * period else 1.0 - _WAKES)
+        for due, second in sorted(seconds.items())
+        if second != math.floor(phase + due * period)
     )
+    return phase, tuple(late)
+
+
+def _calculated(run: Mapping[str, Any], phase: float, configuration: SlurmConfiguration) -> dict[int, int]:
+    """The seconds of calculations of priorities, by their numbers, as printed ages of waiting jobs show them.
+
+    Args:
+        phase: about when the calculation of number 0 was.
+    """
+    rules, found = configuration.priority, dict[int, int]()
+    since = {job["JobId"]: job.get("AccrueTime") for job in run.get("result_jobs", ()) if "ArrayJobId" not in job}
+    votes: dict[int, Counter[int]] = {}
+    for sample in run.get("samples", ()):
+        for row in (line.split() for line in sample.get(_AGES, ())):
+            begin = since.get(row[0])
+            if isinstance(begin, float) and len(row) > 3 and row[3].isdecimal() and int(row[3]):
+                due = math.floor((sample["t"] - phase) / rules.calc_period)
+                usual = math.floor(phase + due * rules.calc_period)
+                seconds = range(usual - _LATEST_CALCULATION, usual + _LATEST_CALCULATION + 1)
+                ages = [round(rules.weight_age * age_factor(second - begin, rules.max_age)) for second in seconds]
+                if ages[0] < ages[-1]:  # the oldest jobs have the greatest age at any time
+                    fitting = (second for second, age in zip(seconds, ages, strict=True) if age == int(row[3]))
+                    votes.setdefault(due, Counter()).update(fitting)
+    for due, each in votes.items():
+        usual = math.floor(phase + due * rules.calc_period)
+        second = max(each, key=lambda second: (each[second], -abs(second - usual)), default=usual)
+        if each[second] > 1:
+            found[due] = second
+    return found
 
 
 def _last_before(first: float, times: list[float], delay: float) -> float:

@@ -17,6 +17,7 @@ TESTED = {
         "gym/test_gym_worlds.py gym/test_gym_vectors.py",
         "(refuse or backfilling or equal or single or between)",
     ),
+    "model._hosts": ("model/test_free_hosts.py", "compiled and (taking or left or refused)"),
     "policies._plan": ("policies/slurm/test_compiled_plans.py", "not many"),
     "simulator.actions._actions": (
         "simulator/test_actions.py",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count as integers
 from typing import Any
 
@@ -18,6 +18,7 @@ from procset import ProcSet
 from batprotocol import FrozenHosts, Hosts, HostsError, HostSetError, MessageBuilder, OneShot, format_hosts
 from batprotocol.conversation import hostsets
 from batprotocol.errors import ProtocolError
+from batprotocol.model import free_hosts
 from batprotocol.model.free_hosts import MOST_HOSTS
 from batprotocol.model.hosts import frozen_hosts
 
@@ -25,6 +26,16 @@ WITHOUT_ENGINE = True
 
 SMALL = 90
 """Above this, `Hosts` goes another way for sets of hosts in a row; and so do rows that are not cut short."""
+
+
+@pytest.fixture(autouse=True, scope="module", params=["compiled", "Python"])
+def way(request: pytest.FixtureRequest) -> Iterator[str]:
+    """How hosts are taken and given back: in C, if that was compiled, and in Python."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "Python":
+            for name in ("_take", "_take_these", "_give_back"):
+                patch.setattr(free_hosts, name, free_hosts._nothing)
+        yield request.param
 
 
 few = st.sets(st.integers(0, SMALL), max_size=40)
@@ -379,3 +390,24 @@ def test_a_long_text_is_cut_in_the_repr() -> None:
     free = Hosts(range(0, 20_000, 2))
     assert len(repr(free)) < 11_000
     assert repr(free).endswith("...)")
+
+
+def test_what_is_left_to_python() -> None:
+    _hosts = pytest.importorskip("batprotocol.model._hosts", exc_type=ImportError)
+    hosts, taken = Hosts("0-7"), frozen_hosts("0-2")
+    for count in (0, -1, 9, True, 2**70, "1", None):
+        assert _hosts.take(hosts, count) is None
+    for others in (frozen_hosts("8"), frozen_hosts("6-9"), frozen_hosts(""), "0-2", 1, None):
+        assert not _hosts.take_these(hosts, others)
+        assert not _hosts.give_back(hosts, others)
+    assert not _hosts.give_back(hosts, taken)
+    assert (_hosts.take(taken, 1), _hosts.take_these(taken, taken), _hosts.give_back(None, taken)) == (
+        None,
+        False,
+        False,
+    )
+    assert (str(hosts), len(hosts)) == ("0-7", 8)
+    assert _hosts.take(hosts, 3) == taken
+    assert not _hosts.take_these(hosts, frozen_hosts("2-3"))
+    assert (_hosts.take_these(hosts, frozen_hosts("4")), _hosts.give_back(hosts, taken)) == (True, True)
+    assert (str(hosts), len(hosts), str(hosts.taken)) == ("0-3 5-7", 7, "4")

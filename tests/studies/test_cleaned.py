@@ -96,3 +96,59 @@ def test_a_job_that_is_killed_has_run_until_then() -> None:
     kill = {"t_sent": 9.0, "t_returned": 9.01, "cmd": ["scancel", "1"], "out": ""}
     run = run_of(log, [(2.0, "1", "n[0-3]"), (9.31, "2", "n[0-3]")], events=[kill])
     assert [start.time for start in replayed(run)] == pytest.approx([2.0, 9.3], abs=0.05)
+
+
+def test_an_end_whose_nodes_are_used_had_the_loop_run_and_not_a_kill() -> None:
+    """The nodes of the killed job were clean in the next run: another job would have got them otherwise."""
+    log = [at(2.0, full=True), (9.0, "Time limit exhausted for JobId=2"), end(9.2, 1), at(9.6), at(10.1)]
+    starts = [(2.0, "1", "n[0-1]"), (2.0, "2", "n[2-3]"), (9.61, "3", "n[0-1]")]
+    found = phases_of(run_of(log, starts))
+    assert found.cleaned == {"2": (10.1,)}
+    assert found.prompt == {"1"}
+    assert found.epilogs["1"] == pytest.approx(0.4, abs=0.002)
+
+
+def test_of_two_runs_in_a_second_the_one_on_the_grid_of_ticks_is_at_a_tick() -> None:
+    """The first one came at once after an end, and the second one was asked for by a submission."""
+    runs = [at(float(second)) for second in range(2, 40, 4)]
+    more = (51.5, "_slurm_rpc_submit_batch_job: JobId=2 InitPrio=1")
+    first = (1.5, more[1].replace("JobId=2", "JobId=1"))
+    log = [at(1.0, full=True), first, *runs, at(42.0, full=True), end(50.9, 1), at(51.4), more, at(52.0), at(56.0)]
+    found = phases_of(run_of(log, [(2.0, "1", "n[0-3]")]))
+    assert 52.0 in found.ticks
+    assert 51.4 not in found.ticks
+    assert found.prompt == {"1"}
+    assert found.epilogs["1"] == pytest.approx(0.5, abs=0.002)
+
+
+def test_an_end_does_not_explain_a_run_long_after_it() -> None:
+    log = [at(1.0, full=True), end(3.6, 1), at(4.0), at(30.0)]
+    assert phases_of(run_of(log, [(1.0, "1", "n[0-3]")])).epilogs.get("1", 0.0) < 5.0
+
+
+AGES = 'sprio -h -o "%i %u %Y %A %F %J %P %Q %N %T"'
+
+
+def test_ages_show_the_second_of_each_calculation() -> None:
+    """A thread that wakes late computes ages of the next second."""
+    conf = {"PriorityType": "priority/multifactor", "PriorityWeightAge": "6000", "PriorityMaxAge": "10:00"}
+    seconds = [60, 121, 180, 240]
+    samples: list[dict[str, Any]] = [
+        {
+            "t": second + 9.0,
+            AGES: [f"{job} u {10 * (second - job)} {10 * (second - job)} 0 0 0 0 0 0" for job in (2, 3)],
+        }
+        for second in seconds
+    ]
+    jobs = [{"JobId": str(job), "AccrueTime": float(job)} for job in (2, 3)]
+    run = run_of([at(0.3, full=True), end(300.0, 1)], [(5.0, "1", "n[0-3]")], samples=samples, result_jobs=jobs)
+    run["slurm_conf"] |= conf | {"PriorityCalcPeriod": "1"}
+    found = phases_of(run)
+    assert found.priorities % 60 == pytest.approx(0.45)
+    assert [int(time) for time in found.calculations] == [121]
+    for sample in samples:  # all of them a second earlier
+        rows = [row.split() for row in sample[AGES]]
+        sample[AGES] = [f"{row[0]} u {row[2]} {int(row[3]) - 10} 0 0 0 0 0 0" for row in rows]
+    found = phases_of(run)
+    assert int(found.priorities % 60) == 59
+    assert [int(time) for time in found.calculations] == [120]

@@ -53,6 +53,7 @@ class Phases(msgspec.Struct, frozen=True):
         backfill: the first time that the second loop looks whether there is work.
         cycles: runs of the second loop that are known, in order. A run that is due near one, or before it, is then.
         priorities: when priorities are computed first; the next ones follow every PriorityCalcPeriod.
+        calculations: the calculations of priorities that are known, in order. One that is due near one is then.
         epilog: the time from the end of a job to the moment when all its nodes are free.
         others: the time from the kill of a job to the moment when its nodes but the first are free.
         cleaning: the time from the kill of a job to the moment when all its nodes are free.
@@ -73,6 +74,7 @@ class Phases(msgspec.Struct, frozen=True):
     backfill: float = 15.0
     cycles: tuple[float, ...] = ()
     priorities: float = 0.0
+    calculations: tuple[float, ...] = ()
     epilog: float = 0.01
     others: float = 0.01
     cleaning: float = 0.03

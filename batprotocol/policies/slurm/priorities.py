@@ -13,6 +13,7 @@ seconds, as Slurm's are.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -236,6 +237,7 @@ class _Job:
         steady: the parts of its priority that never change, in each of its partitions.
         accrued: since when it ages; None: it does not age.
         started: when it started; None: it waits.
+        stopped: when it has ended, although its nodes are not clean yet; None: it has not.
         rate: the usage that it is charged for each second.
         held: whether it is held.
         age: the part of its age, when its priority was computed.
@@ -245,12 +247,14 @@ class _Job:
 
     __slots__ = (
         *("accrued", "age", "facts", "fairshare", "held", "priorities", "qos", "rate", "share", "started", "steady"),
+        "stopped",
     )
 
     def __init__(self, facts: JobFacts, share: AccountShare | None, qos: str, steady: tuple[_Steady, ...]) -> None:
         self.facts, self.share, self.qos, self.steady = facts, share, qos, steady
         self.accrued: int | None = None
         self.started: int | None = None
+        self.stopped: int | None = None
         self.rate = self.age = self.fairshare = 0.0
         self.held = facts.fixed == 0
         self.priorities: dict[str, int] = {}
@@ -264,6 +268,7 @@ class MultifactorPriorities:
         accounting: accounts, users and qualities of service.
         since: the time of the first calculation; the others follow every PriorityCalcPeriod.
         epoch: the time 0 in seconds since 1970 (PriorityUsageResetPeriod).
+        calculations: the times of calculations that are known, in order. One that is due near one is then.
 
     Attributes:
         shares: the tree of accounts and users.
@@ -282,6 +287,7 @@ class MultifactorPriorities:
         *,
         since: float = 0.0,
         epoch: float = 0.0,
+        calculations: Sequence[float] = (),
     ) -> None:
         accounting = accounting or Accounting()
         self._rules = rules = configuration.priority
@@ -298,7 +304,8 @@ class MultifactorPriorities:
         )
         self._jobs: dict[int, _Job] = {}  # in the order of their numbers
         self._highest = -1
-        self._epoch, self._next = epoch, since
+        self._epoch, self._due, self._calculations = epoch, since, tuple(calculations)
+        self._next = self._known(since)
         self._last: int | None = None
         self._reset = -math.inf if rules.reset == "now" else next_reset(rules.reset, epoch + since)
 
@@ -376,15 +383,24 @@ class MultifactorPriorities:
         job.started = int(now)
         job.rate = billing(amounts, weights or {}, takes_max=self._rules.max_tres) * (qos.usage_factor if qos else 1.0)
 
-    def ended(self, number: int, now: float) -> None:
-        """A job that ran or waited is over.
+    def stopped(self, number: int, now: float) -> None:
+        """A job runs no longer, and its nodes may be clean later.
 
         If limits are enforced, it is charged at once; others see that at the next calculation. Otherwise, it is never
         charged for the time since the last calculation, as in a real Slurm.
         """
-        job = self._jobs.pop(number, None)
-        if job is not None and self._charges_ends:
+        job = self._jobs[number]
+        job.stopped = int(now)
+        if self._charges_ends:
             self._charge(job, int(now))
+            job.rate = 0.0
+
+    def ended(self, number: int, now: float) -> None:
+        """A job that ran or waited is over. If it was not stopped before, it is now."""
+        if number in self._jobs:
+            if self._jobs[number].stopped is None:
+                self.stopped(number, now)
+            del self._jobs[number]
 
     # Calculations
 
@@ -401,7 +417,7 @@ class MultifactorPriorities:
         changed: dict[int, None] = {}
         while self.next_time() <= now:
             if not self._jobs:
-                self._next += (now - self._next) // self._rules.calc_period * self._rules.calc_period
+                self._pass((now - self._next) // self._rules.calc_period * self._rules.calc_period)
             changed |= dict.fromkeys(self.renew(self._next))
         return list(changed)
 
@@ -412,7 +428,7 @@ class MultifactorPriorities:
             the numbers of the jobs whose priorities have changed.
         """
         while self._next <= now:
-            self._next += self._rules.calc_period
+            self._pass(self._rules.calc_period)
         second, last = int(now), self._last
         if self._epoch + second >= self._reset:
             self.shares.forget()
@@ -426,6 +442,17 @@ class MultifactorPriorities:
         changed = self._in_tree(second) if self._rules.fair_tree else self._one_by_one(second)
         self._last = second
         return changed
+
+    def _pass(self, seconds: float) -> None:
+        """The next calculation is due later."""
+        self._due += seconds
+        self._next = self._known(self._due)
+
+    def _known(self, due: float) -> float:
+        """The known calculation near a time at which one is due; that time, if there is none."""
+        place = bisect_left(self._calculations, due)
+        near = min(self._calculations[max(place - 1, 0) : place + 1], key=lambda each: abs(each - due), default=due)
+        return near if abs(near - due) < self._rules.calc_period / 2 else due
 
     def _one_by_one(self, now: int) -> list[int]:
         changed = []
@@ -445,7 +472,7 @@ class MultifactorPriorities:
         """Charge a job for the time since the last calculation."""
         if job.started is None or job.share is None or not job.rate:
             return
-        seconds = now - max(job.started, self._last or 0)
+        seconds = (now if job.stopped is None else min(now, job.stopped)) - max(job.started, self._last or 0)
         if seconds > 0:
             self.shares.charge(job.share, seconds * decay_of(seconds, self._rules.half_life) * job.rate)
 
@@ -548,7 +575,11 @@ _TOGETHER: Final = 0.5
 
 
 def order_of(
-    configuration: SlurmConfiguration, accounting: Accounting, since: float, epoch: float
+    configuration: SlurmConfiguration,
+    accounting: Accounting,
+    since: float,
+    epoch: float,
+    calculations: Sequence[float] = (),
 ) -> BasicOrder | MultifactorOrder:
     """The priorities that a configuration asks for.
 
@@ -557,12 +588,13 @@ def order_of(
         accounting: users, accounts and qualities of service.
         since: when priorities are computed first.
         epoch: the time 0, in seconds since 1970.
+        calculations: the times of calculations that are known.
     """
     if configuration.priority.plugin == "basic":
         return BasicOrder()
-    return MultifactorOrder(
-        MultifactorPriorities(configuration, accounting, since=since, epoch=epoch), cluster_of(configuration).nodes
-    )
+    times = {"since": since, "epoch": epoch}
+    priorities = MultifactorPriorities(configuration, accounting, **times, calculations=calculations)
+    return MultifactorOrder(priorities, cluster_of(configuration).nodes)
 
 
 class BasicOrder:
@@ -611,6 +643,9 @@ class BasicOrder:
 
     def started(self, job: SlurmJob, now: float) -> None:
         """A job starts."""
+
+    def stopped(self, job: SlurmJob, now: float) -> None:
+        """A job runs no longer, and its nodes are not clean yet."""
 
     def ended(self, job: SlurmJob, now: float) -> None:
         """A job is over, or has left its nodes."""
@@ -687,6 +722,10 @@ class MultifactorOrder:
                 for kind in _gres_of(name, type):
                     amounts[kind] = amounts.get(kind, 0.0) + count
         self.priorities.started(self._keys[job.id], now, job.partition.name, amounts)
+
+    def stopped(self, job: SlurmJob, now: float) -> None:
+        """A job runs no longer, and its nodes are not clean yet."""
+        self.priorities.stopped(self._keys[job.id], now)
 
     def ended(self, job: SlurmJob, now: float) -> None:
         """A job is over, or has left its nodes."""

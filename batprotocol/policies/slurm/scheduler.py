@@ -258,7 +258,8 @@ class SlurmScheduler(Allocating, Scheduler):
         self._unknown_keys = UnknownKeys()
 
     def _priorities(self, configuration: SlurmConfiguration) -> JobPriorities:
-        return order_of(configuration, self.accounting, self.phases.priorities, self.phases.epoch)
+        phases = self.phases
+        return order_of(configuration, self.accounting, phases.priorities, phases.epoch, phases.calculations)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)

@@ -72,6 +72,9 @@ class JobPriorities(Protocol):
     def started(self, job: SlurmJob, now: float) -> None:
         """A job starts."""
 
+    def stopped(self, job: SlurmJob, now: float) -> None:
+        """A job runs no longer, and its nodes are not clean yet."""
+
     def ended(self, job: SlurmJob, now: float) -> None:
         """A job is over, or has left its nodes."""
 
@@ -231,6 +234,7 @@ class Endings:
         mine.selection.give_back(job)  # plans have its nodes from now on, but no job starts there
         mine.others += 1
         mine.rules.ended(job, mine.now)
+        mine.priorities.stopped(job, mine.now)
         mine.clock.renew(mine.now)
         mine.completing |= job.placement.nodes
 

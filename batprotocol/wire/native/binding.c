@@ -59,25 +59,6 @@ make_doubles(PyObject *bytes)
     return doubles;
 }
 
-/* Where instances of a class have an attribute that is a slot, or -1 with an exception. */
-static Py_ssize_t
-slot_offset(PyTypeObject *class, const char *name)
-{
-    PyObject *descriptor = PyObject_GetAttrString((PyObject *)class, name);
-    if (!descriptor) {
-        return -1;
-    }
-    Py_ssize_t offset = -1;
-    if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
-        offset = ((PyMemberDescrObject *)descriptor)->d_member->offset;
-    }
-    else {
-        PyErr_Format(PyExc_TypeError, "%s.%s is not a slot", class->tp_name, name);
-    }
-    Py_DECREF(descriptor);
-    return offset;
-}
-
 static PyTypeObject *
 class_called(PyObject *model, const char *name)
 {
@@ -232,14 +213,7 @@ make(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
     if (count != table->count + table->event) {
         return PyErr_Format(PyExc_TypeError, "%s takes %d fields", table->name, table->count + table->event);
     }
-    Fields fields;
-    if (!new_fields(number, &fields)) {
-        return NULL;
-    }
-    for (int index = 0; index < table->count; index++) {
-        SLOT(fields.start, bound.slots[number][index]) = Py_NewRef(arguments[index]);
-    }
-    return table->event ? with_timestamp(fields.value, Py_NewRef(arguments[table->count])) : fields.value;
+    return new_value(number, arguments, table->event ? arguments[table->count] : NULL);
 }
 
 static PyMethodDef make_method = {"make", (PyCFunction)(void (*)(void))make, METH_FASTCALL, NULL};

@@ -7,6 +7,7 @@
 #ifndef BATPROTOCOL_BINDING_H
 #define BATPROTOCOL_BINDING_H
 
+#include "../../native.h"
 #include "engine.h"
 
 /* A class that stands for a table of a union, which has this tag there. */
@@ -43,8 +44,6 @@ typedef struct {
 } Bound;
 
 extern Bound bound;
-
-#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
 /* A new reference to the member of an enum; unknown numbers make one. */
 PyObject *enum_member(int index, int number);
@@ -117,6 +116,20 @@ value_of(int number, Fields *fields)
     return with_timestamp(fields->loose[1], fields->loose[0]);
 }
 
+/* A new value with these fields, to which it gets references, and of an event its timestamp; NULL without memory. */
+static inline PyObject *
+new_value(int number, PyObject *const *values, PyObject *timestamp)
+{
+    Fields fields;
+    if (!new_fields(number, &fields)) {
+        return NULL;
+    }
+    for (int index = 0; index < TABLES_[number].count; index++) {
+        SLOT(fields.start, bound.slots[number][index]) = Py_NewRef(values[index]);
+    }
+    return timestamp ? with_timestamp(fields.value, Py_NewRef(timestamp)) : fields.value;
+}
+
 /* Give up the fields of a table of which only the first so many are filled in, perhaps with NULL. */
 static inline void
 drop_fields(int number, Fields *fields, int count)
@@ -186,5 +199,11 @@ PyObject *maker(PyObject *module, PyObject *kind);
 
 /* The function of the module that binds the engine, once, to the classes of the values. */
 PyObject *bind(PyObject *module, PyObject *arguments);
+
+/* The functions of the module for replies: what binds them to the classes of builders and of sets of hosts, what makes
+   an empty builder, and what adds an ExecuteJobEvent, if it is as most of them are. */
+PyObject *bind_builders(PyObject *module, PyObject *arguments);
+PyObject *new_builder(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *add_execution(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 #endif

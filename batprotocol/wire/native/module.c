@@ -1,7 +1,6 @@
 /* The module of the native engine: what Python sees of it. How it works is written in engine.h. */
 
 #include "binding.h"
-#include "../../native.h"
 
 PyDoc_STRVAR(decode_doc, "decode($module, data, /)\n--\n\nRead a message from a flatbuffer.");
 PyDoc_STRVAR(encode_doc, "encode($module, message, /, *, allow_late_events=False)\n--\n\n"
@@ -17,7 +16,16 @@ PyDoc_STRVAR(bind_doc, "bind($module, model, read_carefully, write_carefully, /)
                        "Tell the engine, once, the module that has the values, and who reads and writes what it "
                        "cannot.");
 
-/* How CPython declares a function that takes keywords, which is of another type than the others. */
+PyDoc_STRVAR(bind_builders_doc, "bind_builders($module, builder, hosts, spread, fill, /)\n--\n\n"
+                                "Tell the engine, once, the classes of builders and of sets of hosts, and the "
+                                "strategies of placement.");
+PyDoc_STRVAR(new_builder_doc, "new_builder($module, kind, judge, now, is_finished, /)\n--\n\n"
+                              "A builder without events.");
+PyDoc_STRVAR(add_execution_doc, "add_execution($module, builder, job_id, hosts, placement, /)\n--\n\n"
+                                "Add an ExecuteJobEvent; False, and nothing is done, if it is not as most are.");
+
+/* How CPython declares functions that take arrays or keywords, which are of other types than the others. */
+#define FAST(function) (PyCFunction)(void (*)(void))function, METH_FASTCALL
 #define WITH_KEYWORDS(function) (PyCFunction)(void (*)(void))function, METH_FASTCALL | METH_KEYWORDS
 
 static PyMethodDef methods[] = {
@@ -27,6 +35,9 @@ static PyMethodDef methods[] = {
     {"encode_json", WITH_KEYWORDS(encode_json), encode_json_doc},
     {"maker", maker, METH_O, maker_doc},
     {"bind", bind, METH_VARARGS, bind_doc},
+    {"bind_builders", bind_builders, METH_VARARGS, bind_builders_doc},
+    {"new_builder", FAST(new_builder), new_builder_doc},
+    {"add_execution", FAST(add_execution), add_execution_doc},
     {NULL, NULL, 0, NULL},
 };
 

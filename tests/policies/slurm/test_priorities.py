@@ -403,6 +403,41 @@ def test_ends_are_charged_where_limits_are_enforced(enforced: str, seconds: int)
     assert priorities.shares.root.usage == pytest.approx(seconds)
 
 
+@pytest.mark.parametrize(("enforced", "seconds"), [("limits", 65), ("associations", 50)])
+def test_a_job_is_charged_up_to_its_end_and_not_until_its_nodes_are_clean(enforced: str, seconds: int) -> None:
+    """In a recorded run with an Epilog of 50 s, sshare has all usage of a job 2 s after its end, and no more later."""
+    priorities = priorities_of("PriorityDecayHalfLife=0", f"AccountingStorageEnforce={enforced}")
+    priorities.submitted(job(account="a"), 0.0)
+    priorities.renew(0.0)
+    priorities.started(1, 10.0, "p", {"cpu": 1.0})
+    priorities.renew(60.0)
+    priorities.stopped(1, 75.4)
+    stopped = priorities.shares.root.usage
+    priorities.ended(1, 110.0)
+    assert (stopped, priorities.shares.root.usage) == (pytest.approx(seconds), pytest.approx(seconds))
+
+
+def test_a_job_whose_nodes_are_not_clean_is_charged_no_more() -> None:
+    priorities = priorities_of("PriorityDecayHalfLife=0")
+    priorities.submitted(job(account="a"), 0.0)
+    priorities.renew(0.0)
+    priorities.started(1, 10.0, "p", {"cpu": 1.0})
+    priorities.stopped(1, 40.0)
+    priorities.renew(60.0)
+    priorities.renew(120.0)
+    assert priorities.shares.root.usage == pytest.approx(30)
+
+
+def test_known_calculations_take_the_place_of_those_that_are_due_near_them() -> None:
+    lines = configuration_of("\n".join([SITE, "PriorityCalcPeriod=1"]))
+    priorities = MultifactorPriorities(lines, ACCOUNTS, since=30.9, calculations=(91.02, 400.0))
+    times = []
+    while (time := priorities.next_time()) < 420.0:
+        times.append(time)
+        priorities.renew(time)
+    assert times == pytest.approx([30.9, 91.02, 150.9, 210.9, 270.9, 330.9, 400.0])
+
+
 def test_usage_decays_and_is_reset() -> None:
     charged = {}
     for lines in ("PriorityDecayHalfLife=5", "PriorityDecayHalfLife=0\nPriorityUsageResetPeriod=DAILY"):

@@ -4,9 +4,9 @@
 #define BATPROTOCOL_SACCT_TEXTS_H
 
 #define PY_SSIZE_T_CLEAN
+#include "../../../../native.h"
 #include "ids.h"
 #include "memo.h"
-#include <structmember.h>
 
 /* The classes of jobs and attempts. Their instances have slots and nothing else. */
 
@@ -25,8 +25,6 @@ static const char *const attempt_fields[ATTEMPT_FIELDS] = {
     "submitted", "eligible", "started", "ended", "state", "hosts", "suspended", "exit_code", "signal",
 };
 
-#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
-
 typedef struct {
     PyObject *model; /* an instance, whose values others have unless they are given */
     Py_ssize_t slots;
@@ -44,17 +42,9 @@ bind_class(Class *class, PyObject *model, const char *const *names, int count)
     }
     class->slots = size / (Py_ssize_t)sizeof(PyObject *);
     for (int index = 0; index < count; index++) {
-        PyObject *descriptor = PyObject_GetAttrString((PyObject *)type, names[index]);
-        if (!descriptor) {
+        if ((class->offsets[index] = slot_offset(type, names[index])) < 0) {
             return -1;
         }
-        if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {
-            PyErr_Format(PyExc_TypeError, "%s.%s is not a slot", type->tp_name, names[index]);
-            Py_DECREF(descriptor);
-            return -1;
-        }
-        class->offsets[index] = ((PyMemberDescrObject *)descriptor)->d_member->offset;
-        Py_DECREF(descriptor);
     }
     class->model = Py_NewRef(model);
     return 0;
