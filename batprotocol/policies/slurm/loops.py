@@ -311,7 +311,7 @@ class _MainRun:
         if job.required & ~self.nodes:
             return False  # a job before it waits for these nodes, or they are down: those behind it do not wait for it
         if (self.nodes & partition.nodes).bit_count() < job.min_nodes:
-            outcome = StartOutcome.LIMITED if starter.rules.is_limited(job, partition) else StartOutcome.BUSY
+            outcome = StartOutcome.BUSY
         else:
             outcome = starter.try_start(job, partition, self.nodes)
         if outcome == StartOutcome.STARTED:
