@@ -151,7 +151,7 @@ class Cluster:
     def _all_idle(self) -> bool:
         states = self.command("sinfo", "-h", "-N", "-o", "%N %T").stdout.split("\n")
         return len({*filter(None, states)}) == len(self.nodes) and all(
-            each.endswith((" idle", " drained")) for each in states if each
+            each.endswith((" idle", " drained", " down", " fail")) for each in states if each
         )
 
     def _conf(self) -> Iterator[str]:

@@ -11,8 +11,18 @@ from slurming.recorder.plans import Plan
 __all__ = ["drawn_by", "drawn_table"]
 
 SHORT = {
-    **{"A": "account", "C": "constraint", "H": "hold", "J": "job-name", "L": "licenses", "N": "nodes"},
-    **{"c": "cpus-per-task", "d": "dependency", "n": "ntasks", "p": "partition", "t": "time", "w": "nodelist"},
+    "A": "account",
+    "C": "constraint",
+    "H": "hold",
+    "J": "job-name",
+    "L": "licenses",
+    "N": "nodes",
+    "c": "cpus-per-task",
+    "d": "dependency",
+    "n": "ntasks",
+    "p": "partition",
+    "t": "time",
+    "w": "nodelist",
     "x": "exclude",
 }
 """The long names of the short options of sbatch that plans have."""
@@ -23,16 +33,16 @@ def drawn_by(plans: Iterable[Plan]) -> Counter[tuple[str, str]]:
     return Counter(each for made in plans for each in {*_of(made)})
 
 
-def drawn_table(found: Counter[tuple[str, str]], plans: int) -> str:
-    """The counts as a table, of so many plans."""
-    lines = [f"{place} {name}: {count}" for (place, name), count in sorted(found.items())]
-    return "\n".join([f"{plans} plans", *lines])
+def drawn_table(found: Counter[tuple[str, str]]) -> str:
+    """The counts as a table."""
+    lines = [f"| {place} | {name} | {count} |" for (place, name), count in sorted(found.items())]
+    return "\n".join(["| where | option | plans |", "|---|---|---|", *lines])
 
 
 def _of(made: Plan) -> Iterator[tuple[str, str]]:
     for key, value in made.slurm_conf.items():
-        if key == "NodeSet":
-            yield from (("nodeset", name) for name in ("nodeset", *_keys(value)))
+        if key in ("NodeSet", "DownNodes"):
+            yield from ((key.lower(), name) for name in (key.lower(), *_keys(value)))
             continue
         yield "cluster", key.lower()
         if key == "SchedulerParameters":

@@ -33,7 +33,7 @@ THEMES: dict[str, frozenset[str]] = {
         "drawn_people": "people loops",
         "drawn_preempts": "preempts people",
         "drawn_commands": "times people",
-        "drawn_reservations": "reserved places",
+        "drawn_reservations": "reserved places people",
         "drawn_failures": "failures times",
         "drawn_site": "places cores gpus people times loops preempts",
     }.items()
@@ -58,11 +58,11 @@ def _groups(draw: Random, site: Site, kind: str) -> list[Nodes]:
     for number, size in enumerate(sizes):
         words = [f"{draw.choice(['CPUs', 'CPUs', 'Procs'])}={site.cores * site.threads}"]
         if site.threads > 1:
-            words.append(draw.choice(SOCKETS))
+            words.append(draw.choice(SOCKETS).replace("Sockets", draw.choice(["Sockets", "SocketsPerBoard"]), 1))
         if site.shared:
             words.append(f"RealMemory={site.memory * (1 + number)}")
         if site.features:
-            words.append(FEATURES[number] if number or draw.random() < 0.7 else "Feature=a,slow")
+            words.append(FEATURES[number] if draw.random() < 0.7 else draw.choice(["Feature=a,slow", FEATURES[2]]))
         if site.gpus and (number == 0 or draw.random() < 0.5):
             words.append(f"Gres={_card(site) if number == 0 else CARDS[1] if site.gpus != ('',) else CARDS[0]}")
         words.append(_keys(_drawn(draw, NODE, site, kind, 2)))
@@ -209,8 +209,9 @@ PARTITION_UPDATES: tuple[tuple[str, Callable[[Random, Site], str]], ...] = (
     ("ReqResv", lambda draw, site: draw.choice(["YES", "NO"])),
 )
 CANCELS = (
-    *("-u u2", "--user=u3 -t PENDING", "-p {partition}", "--state=RUNNING -u u4", "-w {node}", "-A {account}"),
+    *("-u u2", "--user=u3 -t PENDING", "-p {partition} -u u1", "--state=RUNNING -u u4", "-w {node}", "-A {account}"),
     *("--qos={qos}", "-s KILL {job}", "{job}", "{job}", "-R r1", "--account={account} --partition={partition}"),
+    *("--signal=KILL {job}", "--nodelist={node} -t RUNNING", "--reservation=r1"),
 )
 
 
@@ -403,13 +404,19 @@ def _plan(draw: Random, kind: str) -> Plan:
     if kind == "drawn_failures":
         for _ in range(draw.randint(2, 4)):
             events += _failure(draw, site, draw.randint(20, 250))
+        if draw.random() < 0.3:
+            node = draw.randrange(site.nodes)
+            conf["DownNodes"] = f"n{node} State={draw.choice(['DOWN', 'DRAIN', 'FAIL'])} Reason=test"
+            events.append(Given(draw.randint(60, 150), ["scontrol", "update", f"NodeName=n{node}", "State=resume"]))
     if any("State=DRAIN" in group.conf for group in groups):
         events.append(
             Given(draw.randint(60, 150), ["scontrol", "update", f"NodeName=n[0-{site.nodes - 1}]", "State=resume"])
         )
     lines = _lines(draw, site, kind)
-    if draw.random() < 0.15 and len(lines) > 1:  # a set of nodes by its name
-        conf["NodeSet"] = f"ns Nodes=n[0-{site.nodes - 2}]"
+    if draw.random() < 0.2 and len(lines) > 1:  # a set of nodes by its name
+        by_feature = any(word in group.conf for group in groups for word in ("=a,", "=b,")) and draw.random() < 0.5
+        feature = "a" if "=a," in groups[0].conf else "b"
+        conf["NodeSet"] = f"ns Feature={feature}" if by_feature else f"ns Nodes=n[0-{site.nodes - 2}]"
         lines[-1] = lines[-1].replace(lines[-1].split()[1], "Nodes=ns", 1)
     topology = _switches(draw, site.nodes) if site.tree else ""
     return base(
