@@ -5,7 +5,7 @@ own. Both are thin shells around `Session`, which knows the conversation and doe
 that would make Batsim abort, before it is sent.
 
 A frame takes this way through the modules. `server`, the loop, receives it from a socket (`batprotocol._util.sockets`),
-and passes it to `session`, which makes a turn of it; the answer to the first frame is the hello (`hello`). `scheduler`
+and passes it to `session`, which makes a turn of it; the answer to the first frame is the hello. `scheduler`
 calls the methods of a scheduler. They fill in its `reply`, which asks the conversation of the `session` about each
 event. The answer goes the same way back. `running` combines these modules into a whole program, which signals can end.
 Inside Batsim, `embedded` replaces the socket and the loop. Both load the class of a scheduler from its file by

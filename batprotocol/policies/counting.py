@@ -1,9 +1,10 @@
-"""Whole hosts without messages: the decisions of `whole_hosts`, `queue` and `backfilling` for the simplest simulations.
+"""The decisions of `whole_hosts`, `queue` and `backfilling` in the simplest case, with and without messages.
 
-There, jobs only take time and ask for nothing but hosts, and the parts of the policy are the library's own: an order
-that lasts, the walltimes as expected run times, an allocation for which all free hosts are alike, and no backfilling,
-the greedy one, or EASY. The decisions are those of the other modules, which a test compares on random workloads. A
-queue that becomes long is searched by the same `Ranking`.
+There, jobs ask for nothing but hosts, and the parts of the policy are the library's own: an order that lasts, the
+walltimes as expected run times, an allocation for which all free hosts are alike, and no backfilling, the greedy one,
+or EASY. The decisions are those of the other modules, which tests compare on random workloads. A queue that becomes
+long is searched by the same `Ranking`. Without messages, a simulator asks the planner; with messages, a policy does,
+until one comes that it must know more for: then the jobs that wait and run go to `WholeHosts`.
 """
 
 from __future__ import annotations
@@ -16,18 +17,21 @@ from typing import Any, Final, cast
 from mypy_extensions import mypyc_attr
 
 from batprotocol._util.counting import step
-from batprotocol.errors import InputError
+from batprotocol.edc.session import Turn
+from batprotocol.errors import InputError, RuleViolation
+from batprotocol.model import JobSubmittedEvent, PredefinedExecutorPlacementStrategy
 from batprotocol.policies import allocations, orders
 from batprotocol.policies.availability import per_second
 from batprotocol.policies.backfilling import EASY, AsRequested, Greedy, NoBackfilling
-from batprotocol.policies.driver import PolicyParts
+from batprotocol.policies.driver import PolicyParts, too_large
 from batprotocol.policies.jobs import State, natural_key
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.queue import Gap, Ranking
-from batprotocol.simulator.batsim.delays import DelayJob, HostPlanner
+from batprotocol.simulator.batsim.planned_jobs import HostPlanner, PlannedJob
+from batprotocol.wire.making import add_execution
 from batprotocol.workloads.requests import read_request
 
-__all__ = ["CountingPlanner", "can_count", "plain_texts"]
+__all__ = ["CountingPlanner", "CountingTurns", "can_count", "plain_texts"]
 
 
 _ORDERS: Final = (
@@ -83,9 +87,16 @@ def plain_texts(texts: Collection[str] | None) -> frozenset[str] | None:
     return frozenset(unknown)
 
 
+# Looking up a name of another module, or a member of an enum, costs more than most operations with it here.
+_add_execution: Final = add_execution
+_SPREAD: Final = PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
+
 _NONE: Final = 0
 _GREEDY: Final = 1
 _EASY: Final = 2
+
+_MOST_TEXTS: Final = 10_000
+"""The number of texts that are known."""
 
 _LONG: Final = 1024
 """A queue of more jobs is a `Ranking`, until it has a quarter of them."""
@@ -119,6 +130,9 @@ class CountingPlanner(HostPlanner):
         self._state = state
         self._free: Any = state.free
         self._room = len(state.free)
+        self._is_first = type(parts.allocation) is allocations.First  # which does what the free hosts do
+        self._take_first: Callable[[int], Any] = state.free.take
+        self._give_first: Callable[[Any], Any] = state.free.give_back
         self._take: Callable[[int, Any, Any], Any] = parts.allocation.take
         self._give_back: Callable[[Any, Any], Any] = parts.allocation.give_back
         self._asleep = asleep
@@ -137,27 +151,33 @@ class CountingPlanner(HostPlanner):
         self._count = 0
         # The jobs that wait, in the queue order and in the other one, with their keys.
         self._keys: list[Any] = []
-        self._jobs: list[DelayJob] = []
+        self._jobs: list[PlannedJob] = []
         self._other_keys: list[Any] = []
-        self._other_jobs: list[DelayJob] = []
+        self._other_jobs: list[PlannedJob] = []
         # The same as rankings, while they are many.
         self._ranking: Ranking | None = None
         self._other_ranking: Ranking | None = None
         # The jobs that run, by their expected ends.
         self._ends: list[float] = []
-        self._running: list[DelayJob] = []
+        self._running: list[PlannedJob] = []
         self._waiting = 0
+        self._starts = 0
         # The last gap into which no job fitted, and the number of jobs that were known then.
         self._no_room, self._no_seconds, self._no_spare = -1, 0.0, 0
         self._no_count = 0
 
-    def turn(self, now: float, jobs: list[DelayJob]) -> list[DelayJob]:
+    def turn(self, now: float, jobs: list[PlannedJob]) -> list[PlannedJob]:
         time = self._rounded(now)
         if time > self._now:
             self._now = time
             self._state.now = time
         if not jobs:
             return []
+        self._take_news(jobs)
+        return self._starting() if self._waiting and self._room else []
+
+    def _take_news(self, jobs: list[PlannedJob]) -> None:
+        """Take the jobs that were submitted or have ended."""
         if len(jobs) == 1:
             if jobs[0].is_over:
                 self._over(jobs[0])
@@ -165,11 +185,10 @@ class CountingPlanner(HostPlanner):
                 self._submitted(jobs[0])
         else:
             self._all(jobs)
-        return self._starting() if self._waiting and self._room else []
 
-    def _all(self, jobs: list[DelayJob]) -> None:
+    def _all(self, jobs: list[PlannedJob]) -> None:
         """Take several jobs that were submitted or have ended."""
-        arrivals: list[DelayJob] = []
+        arrivals: list[PlannedJob] = []
         for job in jobs:
             step()
             if job.is_over:
@@ -184,7 +203,7 @@ class CountingPlanner(HostPlanner):
         for job in arrivals:
             self._submitted(job)
 
-    def _submitted(self, job: DelayJob) -> None:
+    def _submitted(self, job: PlannedJob) -> None:
         text = job.extra_data
         if text is not None and text in self._unknown:
             self._report(job.id, text)
@@ -207,18 +226,24 @@ class CountingPlanner(HostPlanner):
         if self._waiting > _LONG:
             self._grow()
 
-    def _over(self, job: DelayJob) -> None:
+    def _over(self, job: PlannedJob) -> None:
         place, ends, running = bisect_left(self._ends, job.end), self._ends, self._running
         while running[place] is not job:
             place += 1
         del ends[place], running[place]
-        self._give_back(job.hosts, self._free)
+        self._free_hosts(job)
         self._room += job.size
+
+    def _free_hosts(self, job: PlannedJob) -> None:
+        if self._is_first:
+            self._give_first(job.hosts)
+        else:
+            self._give_back(job.hosts, self._free)
 
     # Decisions
 
-    def _starting(self) -> list[DelayJob]:
-        starting: list[DelayJob] = []
+    def _starting(self) -> list[PlannedJob]:
+        starting: list[PlannedJob] = []
         job = self._first()
         while job is not None and job.size <= self._room:
             self._start(job, starting)
@@ -257,17 +282,17 @@ class CountingPlanner(HostPlanner):
             self._start(job, starting)
         return starting
 
-    def _first(self) -> DelayJob | None:
+    def _first(self) -> PlannedJob | None:
         if self._ranking is not None:
-            return cast("DelayJob | None", self._ranking.first())
+            return cast("PlannedJob | None", self._ranking.first())
         return self._jobs[0] if self._jobs else None
 
-    def _first_in(self, room: int, seconds: float, spare: int) -> DelayJob | None:
+    def _first_in(self, room: int, seconds: float, spare: int) -> PlannedJob | None:
         """The first job in the order of tries of at most that many hosts and seconds, or at most the spare hosts."""
         if self._ranking is not None:
             ranking = self._ranking if self._other_ranking is None else self._other_ranking
             gap = Gap((room, seconds)) if self._kind == _GREEDY else Gap((room, seconds), (spare, inf))
-            return cast("DelayJob | None", ranking.first_in(gap))
+            return cast("PlannedJob | None", ranking.first_in(gap))
         known = room <= self._no_room and seconds <= self._no_seconds and spare <= self._no_spare
         if known and self._no_count == self._count:
             return None
@@ -278,10 +303,32 @@ class CountingPlanner(HostPlanner):
         self._no_room, self._no_seconds, self._no_spare, self._no_count = room, seconds, spare, self._count
         return None
 
-    def _start(self, job: DelayJob, starting: list[DelayJob]) -> None:
+    def _start(self, job: PlannedJob, starting: list[PlannedJob]) -> None:
         """A job starts now."""
-        job.hosts = self._take(job.size, self._free, self._asleep)
-        self._room -= job.size
+        size = job.size
+        job.hosts = self._take_first(size) if self._is_first else self._take(size, self._free, self._asleep)
+        if not self._executes(job):
+            self._free_hosts(job)
+            job.hosts = None
+            self._drop(job)
+            return
+        self._room -= size
+        self._drop(job)
+        job.started = self._now
+        job.place = self._starts
+        self._starts += 1
+        job.end = self._now + job.expected
+        place = bisect_left(self._ends, job.end)
+        self._ends.insert(place, job.end)
+        self._running.insert(place, job)
+        starting.append(job)
+
+    def _executes(self, job: PlannedJob) -> bool:
+        """Execute a job, which has its hosts; whether that is possible."""
+        return True
+
+    def _drop(self, job: PlannedJob) -> None:
+        """A job waits no longer."""
         self._waiting -= 1
         if self._ranking is not None:
             self._ranking.remove(_as_waiting(job))
@@ -293,11 +340,6 @@ class CountingPlanner(HostPlanner):
             _remove(self._keys, self._jobs, job.key, job)
             if self._other is not None:
                 _remove(self._other_keys, self._other_jobs, job.tried, job)
-        job.end = self._now + job.expected
-        place = bisect_left(self._ends, job.end)
-        self._ends.insert(place, job.end)
-        self._running.insert(place, job)
-        starting.append(job)
 
     # Long queues
 
@@ -316,10 +358,10 @@ class CountingPlanner(HostPlanner):
     def _shrink(self) -> None:
         """Few jobs wait now."""
         assert self._ranking is not None
-        self._jobs = cast("list[DelayJob]", list(self._ranking))  # they are what was added
+        self._jobs = cast("list[PlannedJob]", list(self._ranking))  # they are what was added
         self._keys = [job.key for job in self._jobs]
         if self._other_ranking is not None:
-            self._other_jobs = cast("list[DelayJob]", list(self._other_ranking))
+            self._other_jobs = cast("list[PlannedJob]", list(self._other_ranking))
             self._other_keys = [job.tried for job in self._other_jobs]
         self._ranking = self._other_ranking = None
 
@@ -333,20 +375,167 @@ class CountingPlanner(HostPlanner):
         return whole * resolution if resolution >= 1.0 else whole / self._per
 
 
-def _as_waiting(job: DelayJob) -> Any:
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class CountingTurns(CountingPlanner):
+    """The same decisions for a policy that gets messages, as long as nothing else comes in them.
+
+    Args:
+        state: the policy's state.
+        parts: the policy's parts, for which `can_count` holds.
+        asleep: the hosts that sleep, of which there are none.
+        report: called with the id and the extra data of a job with keys that have no effect.
+        reject: called with the id of a job that is rejected, and why.
+        arrivals: where the events of the jobs come that were submitted in a message.
+        ends: where the ids of the jobs come that have ended in a message.
+
+    Attributes:
+        is_due: whether there may be something to decide, although nothing has happened.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        parts: PolicyParts,
+        asleep: Any,
+        report: Callable[[str, str], object],
+        reject: Callable[[str, object], object],
+        arrivals: list[JobSubmittedEvent],
+        ends: list[str],
+    ) -> None:
+        super().__init__(state, parts, asleep, report, frozenset())
+        self.arrivals = arrivals
+        self.ends = ends
+        self.is_due = False
+        self._reject = reject
+        self._most = self._room
+        self._known: dict[str, PlannedJob] = {}
+        self._texts: dict[str, bool] = {}  # the extra data of jobs, and whether they have keys without effect
+        self._reply: Any = None
+
+    def decide(self, scheduler: Any) -> bool:
+        """Decide, and add the decisions to the reply of a scheduler.
+
+        Returns:
+            Whether this was possible. If not, nothing has been done: `leave`, and decide otherwise.
+        """
+        turn: Turn = scheduler._turn
+        jobs: list[PlannedJob] = []
+        if not (self._collect_arrivals(jobs) and self._collect_ends(jobs)):
+            return False
+        self.arrivals.clear()
+        self.ends.clear()
+        time = self._rounded(turn.message.now)
+        if time > self._now:
+            self._now = time
+            self._state.now = time
+        if jobs:
+            count = self._count
+            self._take_news(jobs)
+            self.is_due = self.is_due or jobs[-1].is_over or self._count != count
+        if not self.is_due:  # also if all jobs that came were rejected
+            return True
+        self.is_due = False
+        if self._waiting and self._room:
+            self._reply = turn.reply
+            self._starting()
+            self._reply = None
+        return True
+
+    def _collect_arrivals(self, jobs: list[PlannedJob]) -> bool:
+        """The jobs that were submitted; False: they ask for more than whole hosts, or are odd in another way."""
+        for event in self.arrivals:
+            step()
+            asked, job_id = event.job, event.job_id
+            text, walltime, size = asked.extra_data, asked.walltime, asked.resource_request
+            if (text and not self._is_plain(text)) or type(size) is not int or job_id in self._known:
+                return False
+            limit = None if walltime is None else float(walltime)
+            jobs.append(PlannedJob(job_id, float(event.submission_time), size, limit, text, asked))
+        return len(jobs) < 2 or len({job.id for job in jobs}) == len(jobs)
+
+    def _collect_ends(self, jobs: list[PlannedJob]) -> bool:
+        """The jobs that have ended; False: not all of them ran. If so, they are over from now on."""
+        for job_id in self.ends:
+            job = self._known.get(job_id)
+            if job is not None and job.hosts is None:
+                return False  # something else has started it
+        for job_id in self.ends:
+            job = self._known.pop(job_id, None)
+            if job is not None:  # else it is nobody's job
+                job.is_over = True
+                jobs.append(job)
+        return True
+
+    def _is_plain(self, text: str) -> bool:
+        """Whether a job with these extra data asks for whole hosts alone. It is kept whether keys have no effect."""
+        if text in self._texts:
+            return True
+        try:
+            request = read_request(text)
+        except InputError:
+            return False
+        if not request.is_plain:
+            return False
+        if len(self._texts) >= _MOST_TEXTS:
+            self._texts.clear()
+        self._texts[text] = bool(request.unknown)
+        return True
+
+    def _submitted(self, job: PlannedJob) -> None:
+        text = job.extra_data
+        if text and self._texts.get(text, True):
+            self._report(job.id, text)
+        if not 0 < job.size <= self._most:
+            self._reject(job.id, too_large(job.size, self._most))
+            return
+        self._known[job.id] = job
+        super()._submitted(job)
+
+    def _executes(self, job: PlannedJob) -> bool:
+        reply, job_id, hosts = self._reply, job.id, job.hosts
+        try:
+            if not _add_execution(reply, job_id, hosts, _SPREAD):
+                reply.add_execute_job(job_id, hosts)
+        except RuleViolation as violation:
+            # Batsim would abort, for example because the profile names a storage that the platform does not have.
+            self._reject(job.id, violation)
+            del self._known[job.id]
+            self.is_due = True
+            return False
+        return True
+
+    def leave(self) -> tuple[list[PlannedJob], list[PlannedJob]]:
+        """The jobs that wait, in the order of their numbers, and those that run, in the order of their starts."""
+        waiting = [job for job in self._known.values() if job.hosts is None]
+        running = list(self._running)
+        waiting.sort(key=_number)
+        running.sort(key=_place)
+        return waiting, running
+
+    @property
+    def count(self) -> int:
+        """How many jobs have come."""
+        return self._count
+
+
+def _as_waiting(job: PlannedJob) -> Any:
     """A job as rankings and orders take it: it has the attributes of a `WaitingJob` that they read."""
     return job
 
 
-def _number(job: DelayJob) -> int:
+def _number(job: PlannedJob) -> int:
     return job.number
 
 
-def _without_job(entry: tuple[float, Any, DelayJob]) -> tuple[float, Any]:
+def _place(job: PlannedJob) -> int:
+    return job.place
+
+
+def _without_job(entry: tuple[float, Any, PlannedJob]) -> tuple[float, Any]:
     return entry[0], entry[1]
 
 
-def _insert(keys: list[Any], jobs: list[DelayJob], key: Any, job: DelayJob) -> None:
+def _insert(keys: list[Any], jobs: list[PlannedJob], key: Any, job: PlannedJob) -> None:
     place = len(keys)
     if place and not keys[place - 1] < key:
         place = bisect_left(keys, key)
@@ -354,7 +543,7 @@ def _insert(keys: list[Any], jobs: list[DelayJob], key: Any, job: DelayJob) -> N
     jobs.insert(place, job)
 
 
-def _remove(keys: list[Any], jobs: list[DelayJob], key: Any, job: DelayJob) -> None:
+def _remove(keys: list[Any], jobs: list[PlannedJob], key: Any, job: PlannedJob) -> None:
     place = 0
     if jobs[0] is not job:
         place = bisect_left(keys, key)

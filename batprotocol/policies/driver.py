@@ -171,6 +171,11 @@ class Replies:
         return True
 
 
+def too_large(size: int, most: int) -> str:
+    """Why a job is rejected that asks for none of the sizes that it can have."""
+    return f"it requests {size} hosts, and can have 1 to {most}"
+
+
 class Driver(ABC):
     """Gets the events of a simulation, and decides. Events that a driver does not care about do nothing."""
 

@@ -36,6 +36,7 @@ from batprotocol.policies.energy import Switching, Wait
 from batprotocol.policies.failures import Checkpoint, Failures
 from batprotocol.policies.jobs import Allocating, State, natural_key
 from batprotocol.policies.orders import FCFS, Order
+from batprotocol.policies.queue import Queue
 from batprotocol.policies.recorded import Conflict, RecordedStarts
 from batprotocol.policies.site import Site, SiteRules
 from batprotocol.policies.site.capped import PowerLimits
@@ -47,7 +48,8 @@ from batprotocol.workloads.requests import Allocated, AttemptReport, read_reques
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from batprotocol.simulator.batsim.delays import HostPlanner, PlannerMaker
+    from batprotocol.policies.counting import CountingTurns
+    from batprotocol.simulator.batsim.planned_jobs import HostPlanner, PlannerMaker
     from batprotocol.workloads import Workload
 
 __all__ = ["Policy", "PolicyOptions"]
@@ -164,6 +166,18 @@ class Policy(Allocating, Scheduler):
         self._prepare(State(resolution=resolution))
 
     @property
+    def state(self) -> State:
+        """The machine and its running jobs."""
+        self._leave_turns()
+        return self._state
+
+    @property
+    def queue(self) -> Queue:
+        """The jobs that wait for whole hosts."""
+        self._leave_turns()
+        return self._whole.queue
+
+    @property
     def site(self) -> Site | None:
         """The jobs with their hosts; None while all jobs ask for whole hosts, no host fails, and there are no rules."""
         return self._driver.site if isinstance(self._driver, SiteDriver) else None
@@ -196,29 +210,33 @@ class Policy(Allocating, Scheduler):
             A function that makes the planner at the beginning of the simulation; None: the policy needs messages, as it
             has other parts than those that only count hosts, its class overrides a method, or a job asks for more.
         """
-        from batprotocol.policies.counting import CountingPlanner, can_count, plain_texts
+        from batprotocol.policies.counting import CountingPlanner, plain_texts
 
-        kinds = type(self).__mro__
-        overridden = [vars(kind) for kind in kinds[: kinds.index(Policy)]] + [vars(self)]
-        others = (self.rules, self.cap, self.replays or None)
-        if (
-            any(_DECISIVE & names.keys() for names in overridden)
-            or self.features is not Policy.features
-            or any(other is not None for other in others)
-            or self.switching.after < math.inf
-            or not can_count(self._parts)
-        ):
-            return None
-        unknown = plain_texts(workload.texts)
+        unknown = plain_texts(workload.texts) if self._only_counts() else None
         if unknown is None:
             return None
 
         def make(event: SimulationBeginsEvent) -> HostPlanner:
-            self.on_simulation_begins(event)
+            self._begin(event)
             report = self._unknown_keys.report
-            return CountingPlanner(self.state, self._parts, self.switching.asleep, report, unknown)
+            return CountingPlanner(self._state, self._parts, self.switching.asleep, report, unknown)
 
         return make
+
+    def _only_counts(self) -> bool:
+        """Whether no part and no method of this policy needs more than the numbers of free hosts."""
+        from batprotocol.policies.counting import can_count
+
+        kinds = type(self).__mro__
+        overridden = [vars(kind) for kind in kinds[: kinds.index(Policy)]] + [vars(self)]
+        others = (self.rules, self.cap, self.replays or None)
+        return (
+            not any(_DECISIVE & names.keys() for names in overridden)
+            and self.features is Policy.features
+            and all(other is None for other in others)
+            and self.switching.after == math.inf
+            and can_count(self._parts)
+        )
 
     @property
     def _parts(self) -> PolicyParts:
@@ -228,13 +246,13 @@ class Policy(Allocating, Scheduler):
         )
 
     def _prepare(self, state: State) -> None:
+        self._turns: CountingTurns | None = None  # who decides as long as nothing comes that needs more
         self._computing: tuple[Host, ...] = ()
         self._power: PowerLimits | None = None
-        self.state = state
+        self._state = state
         self._numbers = itertools.count()
         self._actions = Replies(self, self.switching)
         self._whole = WholeHosts(state, self._parts, self.switching, self._numbers, self._actions)
-        self.queue = self._whole.queue
         self._driver: Driver = self._whole
         self._all_submitted = self._all_injected = False
         self._closed: Driver | None = None  # the driver that knows that all jobs are submitted
@@ -247,11 +265,20 @@ class Policy(Allocating, Scheduler):
         for order in self._orders:
             order.begin(state)
         self.walltimes.begin(state)
-        self.backfilling.begin(self.queue, state)
+        self.backfilling.begin(self._whole.queue, state)
 
     # Batsim's events
 
     def on_simulation_begins(self, event: SimulationBeginsEvent) -> None:
+        self._begin(event)
+        if self._only_counts():
+            from batprotocol.policies.counting import CountingTurns
+
+            report, reject = self._unknown_keys.report, self._actions.reject
+            made = (self._state, self._parts, self.switching.asleep, report, reject)
+            self._turns = CountingTurns(*made, self._arrivals, self._whole.ends)
+
+    def _begin(self, event: SimulationBeginsEvent) -> None:
         self.allocation.begin(event)
         self.switching.begin(event)
         self._prepare(State(Hosts(host.id for host in event.computation_hosts), self.resolution))
@@ -261,10 +288,10 @@ class Policy(Allocating, Scheduler):
         self._unknown_keys.report_hosts(self._computing)
         self._host_events = HostEventReader(host.id for host in self._computing)
         if self.replays:
-            self._driver = RecordedStarts(self._computing, self.state, self._actions)
+            self._driver = RecordedStarts(self._computing, self._state, self._actions)
             return
         if self.cap is not None:
-            self._power = self.cap.power(event, self.state.rounded, self.switching)
+            self._power = self.cap.power(event, self._state.rounded, self.switching)
         if self._power is not None:
             self._open_site(self.rules or SiteRules(), "caps of watts", "a cap that is never reached")
         elif self.rules is not None or isinstance(self.failures, Checkpoint) or self._needs_plan():
@@ -280,10 +307,15 @@ class Policy(Allocating, Scheduler):
         self._all_submitted = True
 
     def on_hosts_turned_on_off(self, event: HostsTurnedOnOffEvent) -> None:
+        self._leave_turns()
         self._driver.switched(event)
 
     def on_job_completed(self, event: JobCompletedEvent) -> None:
-        self._driver.ended(event.job_id, event.state)
+        turns = self._turns
+        if turns is not None:
+            turns.ends.append(event.job_id)
+        else:
+            self._driver.ended(event.job_id, event.state)
 
     def on_jobs_killed(self, event: JobsKilledEvent) -> None:
         for each in event.progresses:
@@ -291,6 +323,8 @@ class Policy(Allocating, Scheduler):
 
     def on_external_event_occurred(self, event: ExternalEventOccurredEvent) -> None:
         self._host_events.add(event)
+        if self._host_events:
+            self._leave_turns()
 
     def on_all_static_external_events_have_been_injected(
         self, event: AllStaticExternalEventsHaveBeenInjectedEvent
@@ -298,8 +332,13 @@ class Policy(Allocating, Scheduler):
         self._all_injected = True
 
     def decide(self) -> None:
+        turns = self._turns
+        if turns is not None:
+            if turns.decide(self):
+                return
+            self._leave_turns()
         # Events of one time arrive in any order, above all where messages take no time. Here, they have one order.
-        state, now = self.state, self.now
+        state, now = self._state, self.now
         state.now = max(state.now, state.rounded(now))
         if self._actions.has_called(max(state.now, now)):
             self._whole.changed = True
@@ -326,22 +365,33 @@ class Policy(Allocating, Scheduler):
             job: its description.
             submitted: the time of its submission; now by default.
         """
-        self._whole.submit(job_id, job, next(self._numbers), self.state.now if submitted is None else submitted)
+        self._leave_turns()
+        self._whole.submit(job_id, job, next(self._numbers), self._state.now if submitted is None else submitted)
+
+    def _leave_turns(self) -> None:
+        """Something has come, or is asked for, that needs more than the numbers of free hosts."""
+        turns = self._turns
+        if turns is not None:
+            self._turns = None
+            for _ in range(turns.count):
+                next(self._numbers)
+            self._whole.adopt(*turns.leave())
+            self._whole.changed = turns.is_due
 
     def _take_arrivals(self) -> None:
-        arrivals, rounded = self._arrivals, self.state.rounded
+        arrivals, rounded = self._arrivals, self._state.rounded
         if len(arrivals) > 1:
             # Batsim sends the jobs of one time by id, and 10 before 9.
             arrivals.sort(key=lambda event: (rounded(event.submission_time), natural_key(event.job_id)))
         for event in arrivals:
             for order in self._orders:
-                order.submitted(event.job_id, event.job, self.state)
+                order.submitted(event.job_id, event.job, self._state)
         for event in arrivals:
             if event.job.extra_data:
                 self._unknown_keys.report(event.job_id, event.job.extra_data)
                 if self._driver is self._whole and self._needs_site(event.job):
                     self._move_to_site("jobs that share hosts", "jobs that ask for whole hosts")
-            submitted = min(rounded(event.submission_time), self.state.now)
+            submitted = min(rounded(event.submission_time), self._state.now)
             self._driver.submitted(event, next(self._numbers), submitted)
         arrivals.clear()
 
@@ -359,7 +409,7 @@ class Policy(Allocating, Scheduler):
     ) -> SiteDriver:
         parts, power = self._parts, self._power
         ranking = ranking_of(parts, f"{what}: use another part, or {instead}")
-        driver = SiteDriver(self._computing, rules, self.state, parts, ranking, self.switching, power, self._actions)
+        driver = SiteDriver(self._computing, rules, self._state, parts, ranking, self.switching, power, self._actions)
         self._driver = driver
         return driver
 
@@ -372,9 +422,9 @@ class Policy(Allocating, Scheduler):
         self._whole.take_ends()
         self._whole.take_switched()
         driver = self._open_site(SiteRules(), what, instead)
-        for running in self.state.running.values():
+        for running in self._state.running.values():
             driver.site.adopt(running, self._whole.missing_of(running))
-        for waiting in [*self.queue.jobs.values(), *self._whole.held.values()]:
+        for waiting in [*self._whole.queue.jobs.values(), *self._whole.held.values()]:
             driver.site.submitted(waiting.id, waiting.job, waiting.number, waiting.submitted)
         return driver
 
@@ -382,7 +432,7 @@ class Policy(Allocating, Scheduler):
 
     def _take_happened(self) -> None:
         """Read what has happened to hosts. The first time, a site opens."""
-        for event in self._host_events.take(self.state.now):
+        for event in self._host_events.take(self._state.now):
             driver = self._driver
             if isinstance(driver, WholeHosts) and not driver.is_finished:
                 driver = self._move_to_site("hosts that fail", "a simulation without events of hosts")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 
 from procset import ProcSet
@@ -11,10 +11,11 @@ from procset import ProcSet
 from batprotocol.model import FinalJobState, HostsTurnedOnOffEvent, Job, JobSubmittedEvent, parse_hosts
 from batprotocol.model.free_hosts import FrozenHosts, Hosts
 from batprotocol.policies.backfilling import AsRequested
-from batprotocol.policies.driver import Driver, JobPlanner, PolicyParts, Replies
+from batprotocol.policies.driver import Driver, JobPlanner, PolicyParts, Replies, too_large
 from batprotocol.policies.energy import Switching
 from batprotocol.policies.jobs import RunningJob, State, WaitingJob
 from batprotocol.policies.queue import Queue
+from batprotocol.simulator.batsim.planned_jobs import PlannedJob
 
 
 class CountPlanner(JobPlanner[WaitingJob, RunningJob]):
@@ -103,7 +104,8 @@ class WholeHosts(Driver):
         self._turns: list[tuple[float, int, WaitingJob, float]] = []  # of those: begins, and when they wait again
         self._until = math.inf  # when jobs of the queue wait again
         self._waking: dict[str, tuple[RunningJob, Hosts]] = {}  # with the hosts that are not on yet
-        self._ends: list[str] = []
+        self.ends: list[str] = []
+        """The jobs that have ended in this message."""
         self._switched: list[HostsTurnedOnOffEvent] = []
         self._starts = 0
         self._is_last = False
@@ -116,7 +118,7 @@ class WholeHosts(Driver):
             self._start_jobs()
 
     def ended(self, job_id: str, state: FinalJobState) -> None:
-        self._ends.append(job_id)
+        self.ends.append(job_id)
 
     def switched(self, event: HostsTurnedOnOffEvent) -> None:
         self._switched.append(event)
@@ -125,7 +127,7 @@ class WholeHosts(Driver):
         self._is_last = True
 
     def decide(self) -> None:
-        if self._ends:
+        if self.ends:
             self.take_ends()
         if self._switched:
             self.take_switched()
@@ -152,7 +154,7 @@ class WholeHosts(Driver):
         """
         state = self.state
         if not 0 < job.resource_request <= self._most:
-            self._actions.reject(job_id, f"it requests {job.resource_request} hosts, and can have 1 to {self._most}")
+            self._actions.reject(job_id, too_large(job.resource_request, self._most))
             return
         waiting = WaitingJob(job_id, job, number, submitted)
         expected = self.walltimes.expected(waiting, state)
@@ -161,6 +163,19 @@ class WholeHosts(Driver):
         if self._part is None or not self._hold(waiting):
             self._join(waiting)
 
+    def adopt(self, waiting: Iterable[PlannedJob], running: Iterable[PlannedJob]) -> None:
+        """Take over the jobs that wait, in the order of their numbers, and those that run, in that of their starts."""
+        state = self.state
+        for job in running:
+            assert job.hosts is not None, "it runs"
+            waited = WaitingJob(job.id, job.given, job.number, job.submitted)
+            run = state.running[job.id] = RunningJob(waited, job.hosts, job.started, self._starts)
+            self._starts += 1
+            state.endings.add(run.ending)
+        self._plan.look_around()
+        for job in waiting:
+            self._join(WaitingJob(job.id, job.given, job.number, job.submitted))
+
     def _join(self, job: WaitingJob) -> None:
         self.queue.add(job)
         self._backfilling.submitted(job, self.queue, self.state)
@@ -168,7 +183,7 @@ class WholeHosts(Driver):
 
     def take_ends(self) -> None:
         """Free the hosts of the jobs that have ended."""
-        state, queue, ends = self.state, self.queue, self._ends
+        state, queue, ends = self.state, self.queue, self.ends
         if len(ends) > 1:
             started = {job_id: state.running[job_id].place for job_id in ends if job_id in state.running}
             ends.sort(key=lambda job_id: started.get(job_id, 0))  # the one that started first

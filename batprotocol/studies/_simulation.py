@@ -44,7 +44,7 @@ from batprotocol.simulator import (
     workflow_results,
     write_allocations,
 )
-from batprotocol.simulator.batsim.delays import HostPlanner
+from batprotocol.simulator.batsim.planned_jobs import HostPlanner
 from batprotocol.simulator.recorder import SimulationRecorder
 from batprotocol.studies._inputs import Inputs, Submitted, file_of_events, made_events, until_of
 from batprotocol.studies._measurement import Measurable, measures_of

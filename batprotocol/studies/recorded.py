@@ -12,7 +12,7 @@ import logging
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -28,12 +28,15 @@ from batprotocol.sites.slurm.texts import span
 from batprotocol.studies.comparing.schedules import Schedule
 from batprotocol.studies.slurm_recordings import (
     KILL,
+    SEPARATOR,
     SlurmRun,
     accounting_of_run,
+    component_numbers,
     configuration_of_run,
     drawn_phases_of,
     is_recorded,
     number_of,
+    parts_of,
     phases_of,
     read_recording,
     read_recordings,
@@ -76,6 +79,8 @@ _SILENCE = 5.0
 """The seconds within which a node that is to be used again answers."""
 _REPLY = 0.01
 """The seconds from the moment of a command to its end."""
+_EARLIER = 0.001
+"""The seconds by which other components of a heterogeneous job end before its leader does, which ends them."""
 
 logger = logging.getLogger("batprotocol.studies")
 
@@ -110,12 +115,12 @@ def _ends(run: Mapping[str, Any]) -> dict[str, float]:
 
 def _killed(run: Mapping[str, Any]) -> dict[str, float]:
     """How long jobs ran before they were killed, at the longest."""
-    began: dict[str, float] = {}
-    longest: dict[str, float] = {}
+    began, longest, numbers = dict[str, float](), dict[str, float](), component_numbers(run)
     events = [(start.time, 0, start.job) for start in starts_of(run)]
     for time, text in run["log"]:
         if match := KILL.match(text):
-            events.append((time, 1, number_of(match[1])))
+            job = number_of(match[1])
+            events += ((time, 1, each) for each in numbers.get(job, (job,)))
         match = re.match(r"_job_complete: JobId=(\S+) ", text)
         if match:
             events.append((time, 2, number_of(match[1])))
@@ -142,8 +147,16 @@ def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], 
     for each in run["submissions"]:
         if each["id"] < 0:
             continue
-        asked = _asked(each["args"])
         time = submitted.get(str(each["id"]), each["t_returned"])
+        if SEPARATOR in each["args"]:
+            leader = f"{each['id']}+0"
+            whole = ends.get(leader, 0.0) - last.get(leader, math.inf)
+            for place, (number, data) in enumerate(_components(each)):
+                runtime = (whole if whole > 0 else each["run"] + 0.9) - (_EARLIER if place else 0.0)
+                runtime = max(runtime, killed.get(number, 0.0) + 0.3, 0.01)
+                yield number, time + place * 1e-6, data, runtime, each.get("exit", 0)
+            continue
+        asked = _asked(_options(each["args"]))
         tasks = asked.pop("array", None)
         asked["user"] = each.get("user", "root")
         numbers = [str(each["id"])] if tasks is None else [f"{each['id']}_{task}" for task in tasks[0]]
@@ -158,6 +171,19 @@ def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], 
             if tasks is not None:
                 data["array"] = f"{number}%{tasks[1]}" if tasks[1] else number
             yield number, time + place * 1e-6, data, max(runtime, 0.01), each.get("exit", 0)
+
+
+def _components(submission: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The components of a heterogeneous job, each with its number and what it asks for."""
+    parts = parts_of(_options(submission["args"]))
+    for offset, options in enumerate(parts):
+        number = f"{submission['id']}+{offset}"
+        data = _asked(options.items())
+        if "array" in data:
+            raise InputError("a heterogeneous job cannot be an array, and sbatch refuses it")
+        data["user"] = submission.get("user", "root")
+        data["slurm"] |= {"number": submission["id"] + offset, "hetjob": f"{number}/{len(parts)}"}
+        yield number, data
 
 
 def _seconds(text: str) -> float:
@@ -218,9 +244,10 @@ _FLAGS: Final = frozenset(
 def _standings() -> dict[str, ParameterStanding]:
     """The options of sbatch in the manual of Slurm 22.05, with the fate of each in a replay."""
     followed = (
-        "account array begin constraint contiguous cpus-per-task dependency exclude exclusive gpus gpus-per-node"
-        " gpus-per-task gres hold job-name licenses mem mem-per-cpu nice no-requeue nodelist nodes ntasks"
-        " ntasks-per-node partition qos requeue reservation switches time time-min use-min-nodes"
+        "account array begin constraint contiguous cpus-per-gpu cpus-per-task dependency exclude exclusive gpus"
+        " gpus-per-node gpus-per-task gres hold job-name licenses mem mem-per-cpu mem-per-gpu nice no-requeue nodelist"
+        " nodes ntasks ntasks-per-node oversubscribe partition qos requeue reservation spread-job switches time"
+        " time-min use-min-nodes"
     )
     idle = (
         "acctg-freq chdir comment container error export export-file get-user-env gpu-bind gpu-freq help ignore-pbs"
@@ -228,10 +255,10 @@ def _standings() -> dict[str, ParameterStanding]:
         " wait wait-all-nodes wckey wrap"
     )
     missed = (
-        "batch bb bbf cluster-constraint clusters core-spec cores-per-socket cpu-freq cpus-per-gpu deadline delay-boot"
-        " distribution extra-node-info gid gpus-per-socket gres-flags hint kill-on-invalid-dep mcs-label mem-per-gpu"
-        " mincpus network no-kill nodefile ntasks-per-core ntasks-per-gpu ntasks-per-socket overcommit oversubscribe"
-        " power prefer priority reboot signal sockets-per-node spread-job test-only thread-spec threads-per-core tmp"
+        "batch bb bbf cluster-constraint clusters core-spec cores-per-socket cpu-freq deadline delay-boot"
+        " distribution extra-node-info gid gpus-per-socket gres-flags hint kill-on-invalid-dep mcs-label"
+        " mincpus network no-kill nodefile ntasks-per-core ntasks-per-gpu ntasks-per-socket overcommit"
+        " power prefer priority reboot signal sockets-per-node test-only thread-spec threads-per-core tmp"
         " uid"
     )
     kinds = (
@@ -256,16 +283,17 @@ def _is_followed(name: str, value: str) -> bool:
 
 
 def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The options of a call of sbatch, with their values.
+    """The options of a call of sbatch, with their values; `:` stands between components of a heterogeneous job.
 
     Raises:
-        InputError: the words are no options, lack a value, or are of a heterogeneous job.
+        InputError: the words are no options, or lack a value.
     """
     words = list(args)
     while words:
         word = words.pop(0)
-        if word == ":":
-            raise InputError("heterogeneous jobs (':' among the options of sbatch) are not followed")
+        if word == SEPARATOR:
+            yield word, ""
+            continue
         name, equals, value = word[2:].partition("=") if word.startswith("--") else ("", "", word[2:])
         name = name or (_SHORT.get(word[1:2], "") if word.startswith("-") else "")
         if not name:
@@ -282,24 +310,24 @@ def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
 def unfollowed_of(run: Mapping[str, Any]) -> tuple[str, ...]:
     """The options of sbatch in a recorded run that have no effect in its replay, each with the number of its jobs.
 
-    >>> unfollowed_of({"submissions": [{"id": 1, "args": ["-n2", "--hint=compute_bound", "--spread-job"]}]})
-    ('--hint (1 job)', '--spread-job (1 job)')
+    >>> unfollowed_of({"submissions": [{"id": 1, "args": ["-n2", "--hint=compute_bound", "--overcommit"]}]})
+    ('--hint (1 job)', '--overcommit (1 job)')
     """
     found: Counter[str] = Counter()
     for each in run["submissions"]:
         if each["id"] >= 0:
-            options = dict(_options(each["args"]))
-            found.update(name for name, value in options.items() if not _is_followed(name, value))
-            if options.get("exclusive"):
-                found[f"exclusive={options['exclusive']}"] += 1
+            parts = parts_of(_options(each["args"]))
+            found.update({name for part in parts for name, value in part.items() if not _is_followed(name, value)})
+            whose = {part.get("exclusive", "user") for part in parts} - {"", "user"}
+            found.update(f"exclusive={each}" for each in whose)
     return tuple(f"--{name} ({number} job{'s' * (number > 1)})" for name, number in sorted(found.items()))
 
 
-def _asked(args: list[str]) -> dict[str, Any]:
+def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """The request of a job, in the vocabulary of requests."""
     data: dict[str, Any] = {}
     slurm: dict[str, Any] = {"shares": True}
-    for name, value in _options(args):
+    for name, value in options:
         if name == "nodes":
             first, _, last = value.partition("-")
             slurm["nodes"] = [int(first), int(last or first)]
@@ -317,12 +345,14 @@ def _asked(args: list[str]) -> dict[str, Any]:
             data["begin"] = value
         elif name in ("requeue", "no-requeue"):
             data["requeue"] = name == "requeue"
+        elif name == "exclusive" and value == "user":
+            slurm["exclusive_user"] = True
         elif name in ("exclusive", "contiguous"):
             data[name] = True
         elif name == "hold":
             slurm["hold"] = True
-        elif name == "use-min-nodes":
-            slurm["use_min_nodes"] = True
+        elif name in ("use-min-nodes", "spread-job", "oversubscribe"):
+            slurm[name.replace("-", "_")] = True
         elif name in ("nodelist", "exclude"):
             slurm[name] = value
         elif name in ("gpus", "gpus-per-task"):
@@ -330,12 +360,14 @@ def _asked(args: list[str]) -> dict[str, Any]:
         elif name in ("ntasks", "cpus-per-task", "ntasks-per-node"):
             key = {"ntasks": "tasks", "ntasks-per-node": "tasks_per_node"}.get(name, name.replace("-", "_"))
             slurm[key] = int(value)
-        elif name in ("mem", "mem-per-cpu"):
+        elif name == "cpus-per-gpu":
+            slurm["cpus_per_gpu"] = int(value)
+        elif name in ("mem", "mem-per-cpu", "mem-per-gpu"):
             mebibytes = _mebibytes(value)
             if name == "mem":
                 data["memory"] = f"{mebibytes}M"
             else:
-                slurm["memory_per_cpu"] = mebibytes
+                slurm[name.replace("mem", "memory").replace("-", "_")] = mebibytes
         elif name == "licenses":
             data[name] = value
         elif _FOLLOWED_VALUES.get(name) == value:
@@ -636,8 +668,8 @@ _STATES: Final = {
 _NEAR: Final = 1.5
 """Seconds between a start in the log and in the record of the end, which has whole seconds."""
 _ENDS: Final = re.compile(
-    r"Time limit exhausted for JobId=([0-9]{1,9}(?:_[0-9]{1,9})?)\b|"
-    r"_job_complete: JobId=([0-9]{1,9}(?:_[0-9]{1,9})?)(?:\([0-9]{1,9}\))? (WEXITSTATUS [0-9]{1,9}|WTERMSIG)"
+    r"Time limit exhausted for JobId=([0-9]{1,9}(?:[_+][0-9]{1,9})?)\b|"
+    r"_job_complete: JobId=([0-9]{1,9}(?:[_+][0-9]{1,9})?)(?:\([0-9]{1,9}\))? (WEXITSTATUS [0-9]{1,9}|WTERMSIG)"
 )
 """The lines of the log that say how a job ends."""
 _WHOLE: Final = 1.0

@@ -11,7 +11,7 @@ import os
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from statistics import median
@@ -28,13 +28,16 @@ from batprotocol.workloads.requests import expanded_names
 
 __all__ = [
     "KILL",
+    "SEPARATOR",
     "SlurmRun",
     "accounting_of_run",
+    "component_numbers",
     "conf_of",
     "configuration_of_run",
     "drawn_phases_of",
     "is_recorded",
     "number_of",
+    "parts_of",
     "phases_of",
     "read_recording",
     "read_recordings",
@@ -585,7 +588,9 @@ def _reused(
 
 def _jobs_in(run: Mapping[str, Any], pattern: re.Pattern[str]) -> list[tuple[float, str]]:
     """The times of the lines of the log that match, and the jobs that they name."""
-    return [(time, number_of(found[1])) for time, text in run["log"] if (found := pattern.match(text))]
+    numbers = component_numbers(run)
+    found = [(time, number_of(found[1])) for time, text in run["log"] if (found := pattern.match(text))]
+    return [(time, job) for time, each in found for job in numbers.get(each, (each,))]
 
 
 def _fits(time: float, ticks: list[float], period: float) -> bool:
@@ -693,15 +698,69 @@ def _period(times: list[float]) -> float:
 
 
 def number_of(job: str) -> str:
-    """`12`, or `3_7` for a task of an array."""
+    """`12`, `3_7` for a task of an array, or `3+1` for a component of a heterogeneous job."""
     return job.partition("(")[0]
 
 
+SEPARATOR: Final = ":"
+"""The word between the options of two components of a heterogeneous job."""
+_INHERITED: Final = frozenset(
+    (
+        *("account", "begin", "dependency", "exclude", "hold", "job-name", "mem", "nice", "no-requeue", "qos"),
+        *("requeue", "reservation", "time", "time-min"),
+    )
+)
+"""The options that a component has of the one before it, unless it has its own. The first one has those of the last."""
+
+
+def parts_of(options: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """The options of each component of a heterogeneous job, with those that it inherits, as sbatch of 22.05 does it.
+
+    Components are on nodes of their own, so that none has nodes that another one asks for.
+
+    >>> parts_of([("ntasks", "3"), ("nodelist", "n1"), (":", ""), ("time", "5")])
+    [{'time': '5', 'ntasks': '3', 'nodelist': 'n1'}, {'time': '5', 'exclude': 'n1'}]
+    """
+    whole, own = list(options), dict[str, str]()
+    for _ in range(2):
+        parts = [own]
+        for name, value in whole:
+            if name == SEPARATOR:
+                own = {each: text for each, text in own.items() if each in _INHERITED}
+                parts.append(own)
+            else:
+                own[name] = value
+        own = {each: text for each, text in own.items() if each in _INHERITED}
+    for part in parts:
+        others = [each["nodelist"] for each in parts if each is not part and "nodelist" in each]
+        if others:
+            part["exclude"] = ",".join(filter(None, [part.get("exclude", ""), *others]))
+    return parts
+
+
+def component_numbers(run: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The components of heterogeneous jobs by the numbers of jobs: all for a leader, and one for others.
+
+    >>> component_numbers({"submissions": [{"id": 7, "args": ["-n1", ":", "-n2"]}]})
+    {'8': ('7+1',), '7': ('7+0', '7+1')}
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for each in run["submissions"]:
+        count = each["args"].count(SEPARATOR) if each["id"] > 0 else 0
+        names = tuple(f"{each['id']}+{offset}" for offset in range(count + 1))
+        found |= {str(each["id"] + offset): (names[offset],) for offset in range(1, count + 1)}
+        found |= {str(each["id"]): names} if count else {}
+    return found
+
+
 def submitted_of(run: Mapping[str, Any]) -> dict[str, float]:
-    """When the jobs were submitted. The log has that at the end of the request, with its length."""
+    """When the jobs were submitted, heterogeneous ones by the number of their leader.
+
+    The log has that at the end of the request, with its length.
+    """
     found = {}
     for time, text in run["log"]:
-        match = re.match(r"_slurm_rpc_submit_batch_job: JobId=(\d+)(?:.* usec=(\d+))?", text)
+        match = re.match(r"_slurm_rpc_submit_batch_(?:het_)?job: JobId=(\d+)(?:.* usec=(\d+))?", text)
         if match:
             found[match[1]] = time - int(match[2] or 0) * 1e-6
     return found

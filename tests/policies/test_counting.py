@@ -8,10 +8,20 @@ from typing import Any
 
 import pytest
 
-from batprotocol.model import DelayProfile, Message, ParallelTaskHomogeneousProfile
+from batprotocol.conversation import conversation, jobs
+from batprotocol.model import DelayProfile, ExecuteJobEvent, Message, ParallelTaskHomogeneousProfile
 from batprotocol.policies import EASY, FCFS, SJF, First, Order, Policy, named
 from batprotocol.policies.jobs import State
-from batprotocol.simulator import JobRows, Platform, StaticJob, Workload, WorkloadProfile, simulate, watched
+from batprotocol.simulator import (
+    ExternalEventList,
+    JobRows,
+    Platform,
+    StaticJob,
+    Workload,
+    WorkloadProfile,
+    simulate,
+    watched,
+)
 
 pytestmark = pytest.mark.once  # the results do not depend on the engine
 
@@ -42,19 +52,34 @@ def drawn(seed: int) -> tuple[Platform, Workload, float, bool]:
     return platform, Workload(jobs, profiles), draw.choice([1e-3, 1e-3, 0.0, 1.0, 0.3, 10.0]), draw.random() < 0.3
 
 
-def played(seed: int, name: str, folder: Path, *, messages: bool) -> tuple[Any, ...]:
+WAYS = ("planner", "turns", "leaving", "messages")
+"""Without messages; with them, and the same planner, until the end or until some turn; and with the plain driver."""
+
+
+def played(seed: int, name: str, folder: Path, way: str) -> tuple[Any, ...]:
     """The results of a random simulation, and its files."""
     platform, workload, resolution, corrected = drawn(seed)
     policy = named(name)()
     policy.resolution = resolution
     policy._prepare(State(resolution=resolution))
     assert policy.planner(workload) is not None
-    on_turn = (lambda message, reply: None) if messages else None
+    if way == "messages":
+        policy._only_counts = lambda: False  # type: ignore[method-assign]
+    last, turns = 1 + seed % 97, []
+
+    def look(message: Message, reply: Message) -> None:
+        turns.append(policy._turns is not None)
+        if way == "leaving" and len(turns) == last:
+            assert policy.state is policy._state
+            assert len(policy.queue) + len(policy.state.running) >= 0
+
     rows = JobRows()
     given = (platform, workload, policy)
+    on_turn = None if way == "planner" else look
     result = simulate(*given, output=f"{folder}/", corrected=corrected, on_turn=on_turn, observers=[rows])
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
-    return files, rows.rows, repr(result.totals), repr(result.metrics().flat()), policy.state.now
+    assert turns == [(way == "turns" or (way == "leaving" and number < last)) for number in range(len(turns))]
+    return files, rows.rows, repr(result.totals), repr(result.metrics().flat()), policy._state.now
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -63,14 +88,14 @@ def test_the_results_are_those_of_messages(name: str, tmp_path: Path, caplog: py
         logs = []
         seed = 100 * NAMES.index(name) + number
         found = []
-        for messages in (False, True):
-            folder = tmp_path / f"{seed}-{messages}"
+        for way in WAYS:
+            folder = tmp_path / f"{seed}-{way}"
             folder.mkdir()
             caplog.clear()
-            found.append(played(seed, name, folder, messages=messages))
+            found.append(played(seed, name, folder, way))
             logs.append([(record.name, record.getMessage()) for record in caplog.records])
-        assert found[0] == found[1], seed
-        assert logs[0] == logs[1]
+        assert all(each == found[-1] for each in found), seed
+        assert all(each == logs[-1] for each in logs)
 
 
 def test_without_files(tmp_path: Path) -> None:
@@ -82,6 +107,72 @@ def test_without_files(tmp_path: Path) -> None:
     assert list(one.jobs) == list(other.jobs)
     assert one.queue_over_time(9) == other.queue_over_time(9)
     assert one.is_complete
+
+
+def odd(seed: int) -> tuple[Workload, list[ExternalEventList]]:
+    """A workload whose jobs are refused, ask for more than whole hosts, and have hosts that fail."""
+    draw = random.Random(seed)
+    profiles: dict[str, Any] = {f"{number}": DelayProfile(draw.uniform(1, 200)) for number in range(20)}
+    profiles["long"] = DelayProfile(1e9)
+    rows: list[Any] = []
+    time = 0.0
+    texts = draw.choice(
+        [[None], [None], [None] * 40 + ['{"cores":1}', '{"typo":3}', '{"host":["n1"]}', '{"cores":"many"}']]
+    )
+    for number in range(draw.choice([20, 80])):
+        time += draw.choice([0.0, 1.0, draw.expovariate(1 / 10)])
+        profile = draw.choice([*profiles])
+        walltime = draw.choice([None, 50.0, draw.uniform(1, 300)]) if profile != "long" else 100.0
+        size = draw.choice([1, 2, 4, 8, 9, 0]) if draw.random() < 0.2 else draw.randint(1, 8)
+        rows.append(StaticJob(f"{number}", time, size, profile, walltime, draw.choice(texts)))
+    lists = []
+    if draw.random() < 0.3:
+        data = draw.choice(['{"hosts":"0-1","state":"down"}', '{"something":1}'])
+        lists.append(ExternalEventList.of([(draw.uniform(0, time), data)]))
+    return Workload(rows, profiles), lists
+
+
+@pytest.mark.parametrize("name", ["fcfs", "easy", "easy-sjf", "greedy", "sjf+easy", "easy=strict"])
+def test_what_needs_more_than_numbers_is_decided_as_before(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals = stayed = 0
+    for seed in range(12):
+        workload, lists = odd(seed)
+        found, left = [], []
+        for only in (True, False):
+            draw = random.Random(seed)
+            caplog.clear()
+            policy = named(name)()
+            if not only:
+                policy._only_counts = lambda: False  # type: ignore[method-assign]
+            execute = jobs.execute
+
+            def refused(state: Any, event: Any, draw: random.Random = draw, execute: Any = execute) -> None:
+                if draw.random() < 0.1:
+                    state.report("job.host-asleep", "job_id", "it is refused here")
+                execute(state, event)
+
+            monkeypatch.setitem(conversation._FROM_EDC, ExecuteJobEvent, refused)
+            turns: list[Any] = []
+            simulate(
+                Platform.homogeneous(8),
+                workload,
+                policy,
+                external_events=lists,
+                output=f"{tmp_path}/",
+                on_turn=lambda message, reply, turns=turns: turns.append(reply),
+            )
+            monkeypatch.undo()
+            left.append(policy._turns is None)
+            logs = [(record.name, record.getMessage()) for record in caplog.records]
+            found.append((turns, logs, (tmp_path / "jobs.csv").read_bytes()))
+        assert found[0] == found[1], seed
+        assert left[1]
+        refusals += sum("refused here" in text for _, text in found[0][1])
+        stayed += not left[0]
+    assert refusals > 5
+    assert 2 < stayed < 12
 
 
 WORKLOAD = Workload([StaticJob("1", 0.0, 2, "d"), StaticJob("2", 0.0, 1, "d")], {"d": DelayProfile(10.0)})
@@ -167,11 +258,13 @@ def test_a_long_queue_is_searched_by_rankings(tmp_path: Path) -> None:
     jobs = [StaticJob(f"{n}", 0.0, draw.randint(1, 16), f"{n % 50}", 3.0 * (n % 50 + 1)) for n in range(1000)]
     workload = Workload(jobs, {f"{n}": DelayProfile(2.0 * (n + 1)) for n in range(50)})
     for name in ("easy", "easy-sjf", "greedy", "sjf"):
-        one, other = (
-            simulate(Platform.homogeneous(32), workload, named(name)(), on_turn=on_turn)
-            for on_turn in (None, lambda message, reply: None)
-        )
-        assert list(one.jobs) == list(other.jobs)
+        one, two, three = named(name)(), named(name)(), named(name)()
+        three._only_counts = lambda: False  # type: ignore[method-assign]
+        found = [
+            simulate(Platform.homogeneous(32), workload, policy, on_turn=None if policy is one else lambda *_: None)
+            for policy in (one, two, three)
+        ]
+        assert list(found[0].jobs) == list(found[1].jobs) == list(found[2].jobs)
 
 
 def test_the_policy_knows_the_time_at_the_end() -> None:

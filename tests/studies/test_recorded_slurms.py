@@ -72,7 +72,8 @@ def test_nodes_are_clean_after_moments_of_the_recorded_clock(speed: float) -> No
 @pytest.mark.parametrize(
     ("args", "why"),
     [
-        (["-n2", ":", "-n1"], "heterogeneous jobs (':' among the options of sbatch) are not followed"),
+        (["-n2", ":", "-n1", "--array=0-3"], "a heterogeneous job cannot be an array, and sbatch refuses it"),
+        (["-n2", ":", "n1"], "expected an option of sbatch, got 'n1'"),
         (["-Z", "3"], "expected an option of sbatch, got '-Z'"),
         (["--no-such=1"], "the option --no-such of sbatch is not known"),
         (["-n2", "--mem"], "expected a value behind the option '--mem' of sbatch"),
@@ -91,9 +92,7 @@ def test_options_that_cannot_be_read_are_named(args: list[str], why: str, caplog
             replay(run)
 
 
-OPTIONS = st.sampled_from(
-    ["--hint=multithread", "--spread-job", "--deadline=now+9", "--oversubscribe", "--mem-per-gpu=1"]
-)
+OPTIONS = st.sampled_from(["--hint=multithread", "--overcommit", "--deadline=now+9", "--mincpus=1", "--signal=9@60"])
 
 
 @settings(max_examples=10)

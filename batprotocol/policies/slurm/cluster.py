@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from functools import cached_property
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ __all__ = [
     "ClusterPartition",
     "ConfiguredCluster",
     "NodeSelection",
+    "NodeSharing",
     "PartitionAccess",
     "best_fit",
     "bits_of",
@@ -267,6 +269,17 @@ def mode_of(text: str) -> str:
     return text if text in (PreemptMode.CANCEL, PreemptMode.REQUEUE) else PreemptMode.OFF
 
 
+class NodeSharing(Enum):
+    """How a job shares its nodes with others. It shares none with jobs that share them in another way."""
+
+    NOTHING = "nothing"
+    """Its nodes are its own (OverSubscribe=EXCLUSIVE)."""
+    NODES = "nodes"
+    """Its cores are its own."""
+    CORES = "cores"
+    """Its cores are those of others, too (OverSubscribe=FORCE, or --oversubscribe with OverSubscribe=YES)."""
+
+
 class ClusterPartition(msgspec.Struct, gc=False, eq=False):
     """A partition, which commands of operators can change. Times are in minutes.
 
@@ -280,9 +293,12 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
         max_nodes: jobs that may have more wait for ever.
         is_up: whether jobs start in it.
         is_exclusive: whether its jobs have whole nodes.
-        rows: how many jobs share a core (OverSubscribe=FORCE).
+        rows: how many jobs share a core at most (OverSubscribe).
+        is_of_user: whether jobs of two users share none of its nodes (ExclusiveUser).
+        is_forced: whether its jobs share cores without asking for it (OverSubscribe=FORCE).
         memory_per_cpu: MiB for each CPU of jobs that ask for no memory; 0: see `memory_per_node`.
         memory_per_node: MiB on each node of jobs that ask for no memory; 0: all.
+        cpus_per_gpu, memory_per_gpu: CPUs and MiB that come with each GPU of jobs that ask for none of them; 0: none.
         preempt_mode: how its jobs give way.
         grace: seconds that they have then.
         overtime: minutes that jobs may run longer than their limit.
@@ -302,8 +318,12 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
     is_up: bool = True
     is_exclusive: bool = False
     rows: int = 1
+    is_of_user: bool = False
+    is_forced: bool = False
     memory_per_cpu: int = 0
     memory_per_node: int = 0
+    cpus_per_gpu: int = 0
+    memory_per_gpu: int = 0
     preempt_mode: str = PreemptMode.OFF
     grace: int = 0
     overtime: float = 0.0
@@ -311,6 +331,12 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
     qos: str = ""
     factor: int = 1
     access: PartitionAccess = PartitionAccess()
+
+    def sharing_of(self, oversubscribes: bool) -> NodeSharing:
+        """How its jobs share their nodes, those that ask for shared cores (--oversubscribe) or the others."""
+        if self.is_exclusive:
+            return NodeSharing.NOTHING
+        return NodeSharing.CORES if self.is_forced or (self.rows > 1 and oversubscribes) else NodeSharing.NODES
 
     def fits(self, least: int, most: float, minutes: float) -> bool:
         """Whether it ever takes jobs that ask for so many nodes, from the least to the most, and this time limit.
@@ -504,9 +530,13 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: S
         is_up=line.state in ("UP", "DRAIN"),
         access=PartitionAccess.of(line),
         is_exclusive=line.over_subscribe == "exclusive",
-        rows=line.over_subscribe_jobs if line.over_subscribe == "force" else 1,
+        rows=line.over_subscribe_jobs if line.over_subscribe in ("force", "yes") else 1,
+        is_of_user=line.exclusive_user,
+        is_forced=line.over_subscribe == "force",
         memory_per_cpu=line.memory_per_cpu or jobs.memory_per_cpu or 0,
         memory_per_node=line.memory_per_node or jobs.memory_per_node or 0,
+        cpus_per_gpu=line.cpus_per_gpu or jobs.cpus_per_gpu or 0,
+        memory_per_gpu=line.memory_per_gpu or jobs.memory_per_gpu or 0,
         preempt_mode=mode_of(mode),
         grace=int(line.grace_time),
         overtime=over / 60,

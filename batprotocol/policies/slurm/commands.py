@@ -18,7 +18,7 @@ import msgspec
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.policies.slurm.cluster import ClusterPartition, bits_of, lowest
 from batprotocol.policies.slurm.controller import Controller, JobUpdate
-from batprotocol.policies.slurm.queue import JobStage, SlurmJob
+from batprotocol.policies.slurm.queue import JobStage, SlurmJob, number_of
 from batprotocol.policies.slurm.reservations import LicenseReservation, NodeReservation
 from batprotocol.sites.slurm.configuration_values import missed_by
 from batprotocol.sites.slurm.parameters import RECORDS, ParameterStanding
@@ -245,12 +245,18 @@ class _Order:
         return found[0].lower() if found[1] is ParameterStanding.FOLLOWED else ""
 
     def _jobs(self, name: str, *, has_ended: bool = False) -> list[SlurmJob]:
-        """The jobs of an id: one, or the tasks of an array, all (`7`) or some (`7_[1-3]`); also those that are over."""
+        """The jobs of an id: one, or the tasks of an array, all (`7`) or some (`7_[1-3]`); also those that are over.
+
+        The id of a heterogeneous job stands for its components. Each one has a number, too, of which only the first
+        stands for all.
+        """
         controller = self._controller
         jobs = [*controller.jobs.values(), *(controller.ended_jobs.values() if has_ended else ())]
         ids = set(expanded_names(name)) if "[" in name else {name}
         found = [job for job in jobs if job.own_id in ids]
         found = found or [job for job in jobs if job.array and job.array.rpartition("!")[2] in ids]
+        found = found or [job for job in jobs if job.het is not None and job.het.own_id in ids]
+        found = found or [job for job in jobs if number_of(job) in ids]
         if not found:
             self.notes.append(f"no job {shown(name)} waits or runs")
         return found
@@ -282,8 +288,15 @@ class _Order:
             raise InputError("expected the ids of jobs behind scancel, or an option that chooses some", "slurm")
         nodes = _nodes(self._controller, filters.pop("nodelist")) if "nodelist" in filters else None
         chosen = [job for name in names for job in self._jobs(name)] if names else [*self._controller.jobs.values()]
+        chosen = [
+            job
+            for job in chosen
+            if all(_FILTERS[key](job, text) for key, text in filters.items()) and (nodes is None or job.is_on(nodes))
+        ]
         for job in chosen:
-            if all(_FILTERS[key](job, text) for key, text in filters.items()) and (nodes is None or job.is_on(nodes)):
+            if job.het is not None and job.stage is JobStage.PENDING and job.het.leader not in chosen:
+                self.notes.append(f"{job.own_id} is a component of a heterogeneous job, which is cancelled as a whole")
+            else:
                 self._controller.cancel(job, self._now)
 
     # scontrol
@@ -306,10 +319,14 @@ class _Order:
             raise InputError(f"expected more words behind 'scontrol {verb}'", "slurm")
         if verb in _VERBS:
             for name in (name for word in given for name in _listed(word)):
-                for job in self._jobs(name, has_ended=verb.startswith("requeue")):
+                jobs = self._jobs(name, has_ended=verb.startswith("requeue"))
+                if verb.startswith("requeue") and any(job.het and name != job.het.own_id for job in jobs):
+                    self.notes.append(f"{name} is a component of a heterogeneous job, which runs again as a whole")
+                    continue
+                for job in jobs:
                     _VERBS[verb](self._controller, job, self._now)
         elif verb == "top":
-            jobs = [job for word in given for name in _listed(word) for job in self._jobs(name)]
+            jobs = [job for word in given for name in _listed(word) for job in self._jobs(name) if not job.offset]
             self.notes += self._controller.top(jobs, self._now)
         else:
             {"create": self._create, "delete": self._delete, "update": self._update}[verb](given)

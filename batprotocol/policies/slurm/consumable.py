@@ -1,356 +1,29 @@
 """The nodes of jobs that share them (select/cons_res and cons_tres): by CPUs, memory and generic resources.
 
-`FreeResources` has what each node can give, limited by cores, memory, tasks and generic resources. Nodes of less weight
-come first. A job that fits on one node gets the one where it leaves the least free; others get runs of consecutive
-nodes.
+Nodes of less weight come first. A job that fits on one node gets the one where it leaves the least free; others get
+runs of consecutive nodes. Where Slurm's way is odd, so is this one: of the nodes of a failed attempt, the next attempt
+has no more CPUs than the failed one would have taken.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Final
 
-from batprotocol.policies.slurm.cluster import ClusterNode, ClusterPartition, ConfiguredCluster, bits_of, members
+from batprotocol.policies.slurm.cluster import (
+    ClusterPartition,
+    ConfiguredCluster,
+    NodeSharing,
+    bits_of,
+    members,
+)
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
+from batprotocol.policies.slurm.resources import CoreRows, FreeResources, GresOffer, NodeDemand, demand_of
 from batprotocol.policies.slurm.selection import PossibleStart, tree_of, wanted_nodes
 
-__all__ = [
-    "Consumable",
-    "CoreRows",
-    "FreeResources",
-    "NodeDemand",
-    "demand_of",
-    "tasks_dealt",
-]
-
-
-# Cores that jobs share (OverSubscribe=FORCE:n): each partition has n rows of jobs
-
-
-_Row = list[NodeShare]
-
-
-class CoreRows:
-    """The rows of partitions, and the cores that jobs have.
-
-    Args:
-        nodes: the nodes.
-        counts: the number of rows of each partition, by its name; those that are missing have one.
-        in_turn: whether a job gets cores of each socket in turn (CR_Core), and not those with the lowest numbers.
-    """
-
-    __slots__ = ("_counts", "_in_turn", "_nodes", "_rows")
-
-    def __init__(self, nodes: Sequence[ClusterNode], counts: Mapping[str, int], *, in_turn: bool = True) -> None:
-        self._nodes, self._counts, self._in_turn = nodes, counts, in_turn
-        self._rows: dict[str, list[_Row]] = {}
-
-    def copy(self) -> CoreRows:
-        """The same once more."""
-        made = CoreRows(self._nodes, self._counts, in_turn=self._in_turn)
-        made._rows = {name: [row[:] for row in rows] for name, rows in self._rows.items()}
-        return made
-
-    def is_shared(self, partition: str) -> bool:
-        """Whether jobs of a partition share cores."""
-        return self._counts.get(partition, 1) > 1
-
-    def add(self, placement: NodeShare) -> None:
-        """A job starts: it is in the first row in which its cores are free."""
-        rows = self._rows.setdefault(placement.partition, [])
-        if not _fits(placement, rows):
-            rows.append([placement])
-
-    def remove(self, placement: NodeShare) -> None:
-        """A job has left its cores. The others move up, if all of them find a place."""
-        name = placement.partition
-        left = [[each for each in row if each is not placement] for row in self._rows.get(name, ())]
-        if self._counts.get(name, 1) > 1:
-            jobs = sorted((each for row in left for each in row), key=self._place_of)
-            made: list[_Row] = [[] for _ in left]
-            if all(self._moves(each, made) for each in jobs):
-                left = made
-        self._rows[name] = left
-
-    @staticmethod
-    def _moves(placement: NodeShare, rows: list[_Row]) -> bool:
-        found = _fits(placement, rows)
-        rows.sort(key=_size, reverse=True)
-        return found
-
-    def _place_of(self, placement: NodeShare) -> tuple[int, int, int]:
-        """The first core of a job, and its number of CPUs."""
-        node = min(placement.cores)
-        cores = placement.cores[node]
-        return node, (cores & -cores).bit_length(), sum(placement.cpus.values())
-
-    def used(self) -> list[int]:
-        """The cores that jobs have, of each node, as sets."""
-        return self._cores(each for rows in self._rows.values() for row in rows for each in row)
-
-    def of(self, partition: str) -> list[list[int]]:
-        """The cores that the jobs of each row have, of each node: the fullest row first, and an empty one last."""
-        rows = self._rows.setdefault(partition, [])
-        rows.sort(key=_size, reverse=True)
-        found = [self._cores(row) for row in rows]
-        return [*found, [0] * len(self._nodes)] if len(rows) < self._counts.get(partition, 1) else found
-
-    def _cores(self, placements: Iterable[NodeShare]) -> list[int]:
-        found = [0] * len(self._nodes)
-        for placement in placements:
-            for node, cores in placement.cores.items():
-                found[node] |= cores
-        return found
-
-    def free(self, node: int, busy: int) -> int:
-        """The number of CPUs of a node whose cores are not busy."""
-        spec = self._nodes[node]
-        return spec.cpus - busy.bit_count() * spec.threads
-
-    def pick(self, node: int, busy: int, cpus: int) -> int:
-        """The cores that a job gets of those of a node that are not busy.
-
-        >>> rows = CoreRows([ClusterNode("n0", cpus=8, sockets=2)], {})
-        >>> bin(rows.pick(0, 0b0001_0001, 3))
-        '0b100110'
-        """
-        spec = self._nodes[node]
-        cores, count = spec.cpus // spec.threads, -(-cpus // spec.threads)
-        size = max(cores // spec.sockets, 1) if self._in_turn else cores
-        free = [core for core in range(cores) if not busy >> core & 1]
-        sockets = [[core for core in free if core // size == socket] for socket in range(-(-cores // size))]
-        turns = sorted((turn, socket, core) for socket, each in enumerate(sockets) for turn, core in enumerate(each))
-        return sum(1 << core for _, _, core in turns[:count])
-
-
-def _size(row: _Row) -> int:
-    return sum(cores.bit_count() for each in row for cores in each.cores.values())
-
-
-def _fits(placement: NodeShare, rows: list[_Row]) -> bool:
-    """Put a job into the first row in which its cores are free; returns whether there is one."""
-    for row in rows:
-        if not any(cores & each.cores.get(node, 0) for each in row for node, cores in placement.cores.items()):
-            row.append(placement)
-            return True
-    return False
-
-
-class NodeDemand(NamedTuple):
-    """The share of nodes that a job takes in a partition.
-
-    Attributes:
-        is_whole: whether its nodes are its own.
-        cpus: the CPUs of all nodes together, at least.
-        least: the CPUs on each node, at least.
-        step: the CPUs of each task.
-        rounds: whether each node gives CPUs for whole tasks only: with --ntasks-per-node, and with memory for each CPU.
-        memory: MiB on each node; -1: all of a node.
-        memory_per_cpu: MiB for each CPU.
-        gres: generic resources on each node: name, type, number.
-        gpus: GPUs of all nodes together.
-        gpus_per_task: those of each task, which are on its node; 0: tasks do not matter.
-        gpu_type: the type of these GPUs; "": any.
-        is_single: whether it has one thread of each of its cores, and the others stay idle.
-    """
-
-    is_whole: bool
-    cpus: int
-    least: int
-    step: int
-    rounds: bool
-    memory: int
-    memory_per_cpu: int
-    gres: tuple[tuple[str, str, int], ...]
-    gpus: int
-    gpus_per_task: int
-    gpu_type: str
-    is_single: bool = False
-
-
-def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredCluster) -> NodeDemand:
-    """The share of nodes that a job takes in a partition."""
-    select, step = cluster.select, job.cpus_per_task
-    each = job.tasks_per_node * step
-    memory, memory_per_cpu = job.memory, job.memory_per_cpu
-    if not select.counts_memory:
-        memory = memory_per_cpu = 0
-    elif not memory and not memory_per_cpu:
-        memory, memory_per_cpu = partition.memory_per_node, partition.memory_per_cpu
-        if not memory and not memory_per_cpu:
-            memory = -1
-    return NodeDemand(
-        is_whole=job.is_exclusive or partition.is_exclusive,
-        cpus=max(job.tasks * step, job.min_nodes),
-        least=each or step,
-        step=step,
-        rounds=bool(job.tasks_per_node or job.gpus_per_task or memory_per_cpu),
-        memory=memory,
-        memory_per_cpu=memory_per_cpu,
-        gres=job.gres,
-        gpus=job.gpus,
-        gpus_per_task=job.gpus_per_task,
-        gpu_type=job.gpu_type,
-        is_single=job.is_single,
-    )
-
-
-def tasks_dealt(chosen: Mapping[int, int], tasks: int, step: int) -> dict[int, int]:
-    """The CPUs that tasks take of those of nodes: one task for each node, then in turn where CPUs are left.
-
-    The last task of a node may get fewer CPUs than the others, as in Slurm 22.05.
-
-    Args:
-        chosen: the CPUs that each node has for the job.
-        tasks: the tasks.
-        step: the CPUs of each task.
-
-    >>> tasks_dealt({0: 3, 1: 3}, 3, 2), tasks_dealt({0: 4, 1: 2}, 3, 2)
-    ({0: 3, 1: 2}, {0: 4, 1: 2})
-    """
-    taken = dict.fromkeys(chosen, 0)
-    while tasks > 0 and any(taken[node] < cpus for node, cpus in chosen.items()):
-        for node, cpus in chosen.items():
-            if tasks > 0 and taken[node] < cpus:
-                taken[node] = min(taken[node] + step, cpus)
-                tasks -= 1
-    return taken
-
-
-class FreeResources:
-    """The resources that are free on the nodes.
-
-    Args:
-        nodes: the nodes.
-        rows: the rows of partitions, if jobs share cores.
-    """
-
-    __slots__ = ("_busy", "cpus", "gres", "jobs", "memory", "nodes", "rows")
-
-    def __init__(self, nodes: tuple[ClusterNode, ...], rows: CoreRows | None = None) -> None:
-        self.nodes, self.rows = nodes, rows
-        self._busy = [0] * len(nodes) if rows is not None else []
-        self.cpus = [node.cpus for node in nodes]
-        self.memory = [node.memory for node in nodes]
-        self.gres = [[count for _, _, count in node.gres] for node in nodes]
-        self.jobs = [0] * len(nodes)
-
-    def copy(self) -> FreeResources:
-        """The same once more."""
-        made = FreeResources.__new__(FreeResources)
-        made.nodes, made.cpus, made.memory, made.jobs = self.nodes, self.cpus[:], self.memory[:], self.jobs[:]
-        made.gres = [each[:] for each in self.gres]
-        made.rows, made._busy = None if self.rows is None else self.rows.copy(), self._busy
-        return made
-
-    def under(self, busy: list[int]) -> FreeResources:
-        """The same, as if the jobs of a row were the only ones that have cores."""
-        assert self.rows is not None
-        made = FreeResources.__new__(FreeResources)
-        made.nodes, made.memory, made.jobs, made.gres = self.nodes, self.memory, self.jobs, self.gres
-        made.rows, made._busy = self.rows, busy
-        made.cpus = [self.rows.free(node, cores) for node, cores in enumerate(busy)]
-        return made
-
-    def take(self, placement: NodeShare, sign: int = 1) -> None:
-        """A job takes its share; with the sign -1, it gives it back."""
-        for node, cpus in placement.cpus.items():
-            self.cpus[node] -= sign * cpus
-            self.jobs[node] += sign
-            self.memory[node] -= sign * placement.memory.get(node, 0)
-            for place, count in enumerate(placement.gres.get(node, ())):
-                self.gres[node][place] -= sign * count
-        rows = self.rows
-        if rows is not None:
-            rows.add(placement) if sign > 0 else rows.remove(placement)
-            self._busy = rows.used()
-            self.cpus = [rows.free(node, cores) for node, cores in enumerate(self._busy)]
-
-    def offer(self, number: int, demand: NodeDemand) -> int:
-        """The CPUs that a node gives to a job; 0 if it cannot be one of its nodes."""
-        node, cpus, jobs = self.nodes[number], self.cpus[number], self.jobs[number]
-        if demand.is_whole and (jobs if self.rows is None else self._busy[number]):
-            return 0
-        if demand.is_single:
-            cpus //= node.threads
-        if demand.memory_per_cpu:
-            cpus = min(cpus, self.memory[number] // demand.memory_per_cpu)
-        elif demand.memory and (node.memory if demand.memory < 0 else demand.memory) > self.memory[number]:
-            return 0
-        if cpus < demand.least or (demand.gres and self.gres_for(number, demand.gres) is None):
-            return 0
-        if demand.gres and not demand.is_whole:  # cores that the job does not need count as if they were busy
-            cpus = min(cpus, demand.cpus)
-        if demand.gpus_per_task:
-            cpus = min(cpus, self.gpus(number, demand.gpu_type) // demand.gpus_per_task * demand.step)
-        elif demand.gpus and not self.gpus(number, demand.gpu_type):
-            return 0
-        return cpus - cpus % demand.step if demand.rounds else cpus
-
-    def idle_share(self, number: int) -> float:
-        """The share of the CPUs of a node that are free."""
-        return self.cpus[number] / self.nodes[number].cpus
-
-    def gpus(self, number: int, type: str = "") -> int:
-        """The free GPUs of a node, of a type or of all."""
-        gres = zip(self.nodes[number].gres, self.gres[number], strict=True)
-        return sum(free for (name, each, _), free in gres if name == "gpu" and type in ("", each))
-
-    def gres_for(self, number: int, wanted: tuple[tuple[str, str, int], ...]) -> tuple[int, ...] | None:
-        """The generic resources of a node that a job gets; None if there are too few."""
-        free, kinds = self.gres[number][:], self.nodes[number].gres
-        taken = [0] * len(kinds)
-        for name, type, count in sorted(wanted, key=lambda each: not each[1]):
-            for place, (kind, kind_type, _) in enumerate(kinds):
-                if kind == name and (not type or type == kind_type) and count > 0:
-                    part = min(count, free[place])
-                    free[place] -= part
-                    taken[place] += part
-                    count -= part
-            if count > 0:
-                return None
-        return tuple(taken)
-
-    def placement(self, chosen: dict[int, int], demand: NodeDemand, partition: str) -> NodeShare | None:
-        """The share of a job on nodes of which it has so many CPUs; None if there are too few GPUs."""
-        nodes, memory = 0, {}
-        cpus: dict[int, int] = {}
-        gres: dict[int, tuple[int, ...]] = {}
-        gpus = demand.gpus
-        for node, count in chosen.items():
-            nodes |= 1 << node
-            spec = self.nodes[node]
-            if demand.is_single:
-                cpus[node] = spec.cpus if demand.is_whole else count * spec.threads
-            else:
-                cpus[node] = spec.cpus if demand.is_whole else _whole_cores(count, spec.threads)
-            if demand.memory_per_cpu:
-                memory[node] = demand.memory_per_cpu * (count if demand.is_single else cpus[node])
-            elif demand.memory:
-                memory[node] = spec.memory if demand.memory < 0 else demand.memory
-            wanted = demand.gres
-            if gpus:
-                part = min(gpus, self.gpus(node, demand.gpu_type))
-                gpus -= part
-                wanted = (*wanted, ("gpu", demand.gpu_type, part))
-            if wanted:
-                gres[node] = self.gres_for(node, wanted) or ()
-        if gpus:
-            return None
-        made = NodeShare(nodes, cpus, gres, memory)
-        if self.rows is not None:
-            made.partition = partition
-            made.cores = {node: self.rows.pick(node, self._busy[node], count) for node, count in cpus.items()}
-        return made
-
-
-def _whole_cores(cpus: int, threads: int) -> int:
-    return -(-cpus // threads) * threads
-
-
-# The choice of nodes
+__all__ = ["Consumable", "NodeChoice"]
 
 
 _WINDOW = 30
@@ -366,14 +39,15 @@ class Consumable:
     """
 
     def __init__(self, cluster: ConfiguredCluster, epoch: int = 0) -> None:
-        self._cluster, self._epoch, self._tree = cluster, epoch, tree_of(cluster)
+        self.cluster, self._epoch, self.tree = cluster, epoch, tree_of(cluster)
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
         rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts else None
         self._room = FreeResources(cluster.nodes, rows)
+        self._farness = [0] * len(cluster.nodes)  # a byte of Slurm's weights: it stays until the next job is started
         self._used = 0
         self._ends: list[tuple[float, int, int]] = []
         self._jobs: dict[int, SlurmJob] = {}
-        self._numbers = 0
+        self._numbers = self._of_users = 0
         self._keys: dict[str, int] = {}
 
     @property
@@ -392,7 +66,7 @@ class Consumable:
 
     def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
         """Whether nodes are at more switches than a job asks for."""
-        return self._tree is not None and self._tree.is_too_spread(job, self._tree.used(nodes))
+        return self.tree is not None and self.tree.is_too_spread(job, self.tree.used(nodes))
 
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
@@ -400,6 +74,7 @@ class Consumable:
         self._room.take(job.placement)
         self._used |= job.placement.nodes
         self._numbers += 1
+        self._of_users += _is_of_user(job, job.partition)
         key = self._keys[job.id] = self._numbers
         self._jobs[key] = job
         insort(self._ends, (job.end, job.number, key))
@@ -409,6 +84,7 @@ class Consumable:
         assert job.placement is not None
         self._room.take(job.placement, -1)
         self._used &= ~bits_of(node for node in job.placement.cpus if not self._room.jobs[node])
+        self._of_users -= _is_of_user(job, job.partition)
         key = self._keys.pop(job.id)
         del self._jobs[key], self._ends[bisect_left(self._ends, (job.end, job.number, key))]
 
@@ -416,7 +92,20 @@ class Consumable:
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> NodeShare | None:
         """The share that a job gets of these nodes now; None if they are not enough."""
+        for node in members(nodes):
+            self._farness[node] = 0
+        nodes = self._of_user(job, partition, nodes)
         return self._test(self._without(without), job, partition, nodes)
+
+    def _of_user(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> int:
+        """The nodes without those that have jobs of others, where they or this job share nodes with no other user."""
+        wants_own = _is_of_user(job, partition)
+        if wants_own or self._of_users:
+            for other in self._jobs.values():
+                if other.user != job.user and (wants_own or _is_of_user(other, other.partition)):
+                    assert other.placement is not None
+                    nodes &= ~other.placement.nodes
+        return nodes
 
     def frees(self) -> None:
         """Nothing, as jobs share nodes."""
@@ -442,7 +131,7 @@ class Consumable:
         late: int = 0,
     ) -> PossibleStart | None:
         """When and where a job can start, if running jobs end at their limits; None: never."""
-        gone = list(without)
+        gone, nodes = list(without), self._of_user(job, partition, nodes)
         found = self._test(self._without(gone), job, partition, nodes)
         if found is not None:
             return PossibleStart(now, found)
@@ -479,180 +168,384 @@ class Consumable:
         if job.end > now:
             return math.floor(job.end)
         partition = job.partition
-        overtime = self._cluster.overtime if partition is None else partition.overtime
-        return max(math.floor(job.end + self._cluster.kill_wait + 60 * overtime), now + 1)
+        overtime = self.cluster.overtime if partition is None else partition.overtime
+        return max(math.floor(job.end + self.cluster.kill_wait + 60 * overtime), now + 1)
 
     def _test(self, room: FreeResources, job: SlurmJob, partition: ClusterPartition, nodes: int) -> NodeShare | None:
         """The share that a job gets: idle cores, or else those of a row of its partition."""
-        found = self._fit(room, job, partition, nodes)
-        if found is None and room.rows is not None and room.rows.is_shared(partition.name):
-            tries = (self._fit(room.under(busy), job, partition, nodes) for busy in room.rows.of(partition.name))
+        demand = demand_of(job, partition, self.cluster)
+        nodes = room.open_to(demand.sharing, partition.name, nodes)
+        found = self._fit(room, job, partition, nodes, demand)
+        if found is None and room.rows is not None and demand.sharing is NodeSharing.CORES:
+            tries = (
+                self._fit(room.under(busy), job, partition, nodes, demand) for busy in room.rows.of(partition.name)
+            )
             found = next((each for each in tries if each is not None), None)
         return found
 
-    def _fit(self, room: FreeResources, job: SlurmJob, partition: ClusterPartition, nodes: int) -> NodeShare | None:
+    def _fit(
+        self, room: FreeResources, job: SlurmJob, partition: ClusterPartition, nodes: int, demand: NodeDemand
+    ) -> NodeShare | None:
         """The share that a job gets, if what is free is enough."""
         count = max(job.min_nodes, partition.min_nodes)
         if nodes.bit_count() < count or job.required & ~nodes:
             return None
-        demand = demand_of(job, partition, self._cluster)
         offers = {node: cpus for node in members(nodes) if (cpus := room.offer(node, demand))}
-        if len(offers) < count or sum(offers.values()) < demand.cpus or job.required & ~bits_of(offers):
+        gres = {}
+        if demand.gres or demand.gpus:
+            for node in members(nodes):
+                offer = room.gres_offer(node, demand, offers.get(node, 0))
+                if offer is not None:
+                    self._farness[node] = _FAR - min(offer.near, _FAR)
+                if offer is None or node not in offers:
+                    offers.pop(node, None)
+                else:
+                    gres[node] = offer
+        if len(offers) < count or job.required & ~bits_of(offers):
             return None
-        if demand.gpus and sum(room.gpus(node, demand.gpu_type) for node in offers) < demand.gpus:
+        if sum(offers.values()) < demand.cpus or sum(each.gpus for each in gres.values()) < demand.gpus:
             return None
-        while True:
-            chosen = self._choose(room, job, partition, offers, demand, count)
-            if chosen is not None:
-                if demand.step > 1 and not demand.is_whole:
-                    chosen = tasks_dealt(chosen, job.tasks, demand.step)
-                return room.placement(chosen, demand, partition.name)
-            least = min(offers.values())  # the nodes that give least may be in the way of a job with few nodes
-            offers = {node: cpus for node, cpus in offers.items() if cpus > least or job.required >> node & 1}
-            if len(offers) < count or min(offers.values()) == least:
-                return None
+        if demand.tasks_per_node and demand.tasks:
+            count = max(count, -(-demand.tasks // demand.tasks_per_node))
+        wanted, most = wanted_nodes(job, partition, count)
+        if 1 < demand.tasks < most:
+            most = max(demand.tasks, count)
+        choice = NodeChoice(self, room, job, partition, demand, (count, wanted, most), offers, gres)
+        if not choice.is_made():
+            return None
+        return room.placement(choice.chosen, choice.gres, demand, partition.name)
 
-    def _choose(
-        self,
-        room: FreeResources,
-        job: SlurmJob,
-        partition: ClusterPartition,
-        offers: Mapping[int, int],
-        demand: NodeDemand,
-        count: int,
-    ) -> dict[int, int] | None:
-        """The nodes of a job, with the CPUs of each."""
-        select = self._cluster.select
-        pick = _Pick(room, offers, demand, (count, *wanted_nodes(job, partition, count)), self._cluster)
-        for node in members(job.required):
-            pick.add(node)
-        if select.least_loaded or partition.is_spread:
-            pick.all_of(sorted(offers, key=lambda node: (self._weight(node), -room.idle_share(node), node)))
-        elif select.serial_at_end and demand.cpus == 1 and not job.required:
-            pick.all_of(sorted(offers, key=lambda node: (self._weight(node), -node)))
-        else:
-            tree = self._tree
-            is_held = tree is not None and tree.holds(job)
-            leaves = tree.smallest([bits_of(offers)], count, pick.are_enough) if tree is not None and is_held else None
-            pick.runs(job.is_contiguous, leaves)
-            if tree is not None and is_held and tree.is_too_spread(job, tree.used(bits_of(pick.chosen))):
-                return None
-        return pick.chosen if pick.is_enough else None
-
-    def _weight(self, node: int) -> int:
-        return self._cluster.nodes[node].weight
+    def weight(self, node: int) -> tuple[int, int]:
+        """The weight of a node: those with the least come first."""
+        return self.cluster.nodes[node].weight, self._farness[node]
 
 
-class _Pick:
-    """The nodes that are chosen one after the other, until they are as many as a job asks for.
+def _is_of_user(job: SlurmJob, partition: ClusterPartition | None) -> bool:
+    """Whether no other user has jobs on the nodes of a job."""
+    return job.is_of_user or (partition is not None and partition.is_of_user)
+
+
+_NO_WEIGHT: Final = (-1, 0)
+"""The weight of a run whose first node is required."""
+_FAR: Final = 255
+"""The most GPUs that count for the weight of a node."""
+
+
+class NodeChoice:
+    """The choice of the nodes of a job, of those that could be its nodes.
 
     Args:
+        selection: the nodes, with their weights.
         room: what is free.
-        offers: the CPUs that each node gives to the job.
+        job: the job.
+        partition: the partition that it is to run in.
         demand: its share.
         counts: the fewest nodes that it can have, those that it asks for, and the most that it may have.
-        cluster: the cluster.
+        offers: the CPUs that each node gives to the job.
+        gres: the generic resources that each node gives, if it asks for some.
+
+    Attributes:
+        chosen: the CPUs that each of the chosen nodes has for the job.
+        gres: as above.
     """
 
     def __init__(
         self,
+        selection: Consumable,
         room: FreeResources,
-        offers: Mapping[int, int],
+        job: SlurmJob,
+        partition: ClusterPartition,
         demand: NodeDemand,
         counts: tuple[int, int, float],
-        cluster: ConfiguredCluster,
+        offers: dict[int, int],
+        gres: dict[int, GresOffer],
     ) -> None:
-        self._room, self._offers, self._demand, self._cluster = room, offers, demand, cluster
-        self.nodes, self.wanted, self.most = counts
-        self.cpus, self.gpus = demand.cpus, demand.gpus
+        self._selection, self._room, self._job, self._partition = selection, room, job, partition
+        self._demand, self._counts, self._offers, self.gres = demand, counts, offers, gres
+        self._shown: dict[int, int] = {}
+        self._kept: dict[int, int] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin an attempt: nothing is chosen."""
+        least, wanted, self._most = self._counts
+        demand = self._demand
+        self._least = least
+        self._nodes = min(least, wanted) if demand.gpus else max(least, wanted)
+        self._spare = max(wanted - least, 0) if not demand.gpus else 0
+        self._cpus = demand.cpus
+        self._most_cpus = max(demand.cpus, demand.least_cpus(self._nodes))
+        self._gpus = 0
         self.chosen: dict[int, int] = {}
 
-    @property
-    def is_enough(self) -> bool:
-        """Whether the job can have them."""
-        return self.cpus <= 0 and self.nodes <= 0 and self.gpus <= 0
+    def is_made(self) -> bool:
+        """Choose, at first among all nodes, then without those that give the least; returns whether there is a choice.
 
-    @property
-    def is_done(self) -> bool:
-        """Whether it asks for no more."""
-        return self.is_enough and self.wanted <= 0
-
-    def _gpus(self, node: int) -> int:
-        """The GPUs that the job could have of a node."""
-        return self._room.gpus(node, self._demand.gpu_type)
-
-    def add(self, node: int) -> None:
-        """Choose a node. It leaves some CPUs of the job to each node that is still needed."""
-        if node in self.chosen or self.most <= 0:
-            return
-        demand = self._demand
-        others = max(self.nodes - 1, 0) * demand.least
-        cpus = max(min(self._offers[node], self.cpus - others), demand.least)
-        self.chosen[node] = cpus
-        self.cpus -= self._room.cpus[node] if demand.is_whole else cpus
-        self.nodes -= 1
-        self.wanted -= 1
-        self.most -= 1
-        if self.gpus:
-            self.gpus -= self._gpus(node)
-
-    def all_of(self, nodes: Iterable[int]) -> None:
-        """Choose nodes in an order."""
-        for node in nodes:
-            if self.is_done:
-                return
-            self.add(node)
-
-    def runs(self, is_contiguous: bool, leaves: list[int] | None = None) -> None:
-        """Choose runs of consecutive nodes of the same weight: the least weight first, then the tightest one.
-
-        With leaves of a tree, these come instead of the runs.
+        Nodes that give little may be in the way of a job that may have only a few.
         """
-        left = self._runs() if leaves is None else [members(leaf) for leaf in leaves]
-        while left and not self.is_done and self.most > 0:
-            best = min(left, key=self._rank)
-            left.remove(best)
-            if is_contiguous and not self._is_enough(best):
-                return
-            single = self._single(best)
-            if single is not None:
-                self.add(single)
-            else:
-                self.all_of(best)
-            if is_contiguous:
-                return
+        offers, required, left = self._offers, self._job.required, set(self._offers)
+        if self._attempt(left):
+            return True
+        least = self._counts[0]
+        if len(left) <= least:
+            return self._attempt(left)
+        sizes = {node: offers[node] + (self.gres[node].gpus if self.gres else 0) for node in left}
+        for count in range(1, max(sizes.values())):
+            small = [node for node in sorted(left) if 0 < sizes[node] <= count and not required >> node & 1]
+            left -= set(small[: max(len(left) - least, 1)])
+            if (small or count == 1) and self._attempt(left):
+                return True
+            if len(left) <= least:
+                break
+        return False
 
-    def _runs(self) -> list[list[int]]:
-        found: list[list[int]] = []
-        nodes = self._cluster.nodes
-        for node in self._offers:
-            if node in self.chosen:
-                continue
-            last = found[-1][-1] if found else None
-            if last is not None and last == node - 1 and nodes[last].weight == nodes[node].weight:
-                found[-1].append(node)
-            else:
-                found.append([node])
-        return found
+    def _attempt(self, nodes: set[int]) -> bool:
+        self._begin()
+        self._attempt_among(nodes)
+        self.chosen = dict(sorted(self.chosen.items()))
+        return self._is_enough
 
-    def are_enough(self, nodes: int) -> bool:
+    def _attempt_among(self, nodes: set[int]) -> None:
+        job, selection = self._job, self._selection
+        tree = selection.tree
+        order = self._order(nodes)
+        if order is not None and self._demand.tasks:
+            self._most = min(self._most, self._demand.tasks)
+        for node in members(job.required):
+            self._see(node)
+            self._add(node)
+        if self._is_done:
+            return
+        if order is not None:
+            for node in order:
+                if self._is_done or self._most <= 0:
+                    return
+                self._see(node)
+                self._add(node)
+        elif tree is not None and tree.holds(job) and not job.is_contiguous:
+            for node in nodes:
+                self._see(node)
+            leaves = tree.smallest([bits_of(nodes)], self._counts[0], self._are_enough)
+            self._take_sets([self._leaf(each) for each in leaves], is_tree=True)
+            if tree.is_too_spread(job, tree.used(bits_of(self.chosen))):
+                self._begin()
+        else:
+            self._take_sets(self._runs(nodes))
+
+    def _order(self, nodes: set[int]) -> list[int] | None:
+        """The order of the nodes, if they are taken one by one; None: they are taken in runs."""
+        weight, room, cluster = self._selection.weight, self._room, self._selection.cluster
+        if self._job.spreads:
+            return sorted(nodes, key=lambda node: (weight(node), node))
+        if cluster.select.least_loaded or self._partition.is_spread:
+            return sorted(nodes, key=lambda node: (weight(node), -room.idle_share(node), node))
+        if cluster.select.serial_at_end and self._demand.cpus == 1 and self._counts[1] == 1:
+            return sorted(nodes, key=lambda node: (weight(node), -node))
+        return None
+
+    @property
+    def _is_enough(self) -> bool:
+        """Whether the job can have the chosen nodes."""
+        return self._cpus <= 0 and self._nodes <= self._spare and self._gpus >= self._demand.gpus
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether it asks for no more."""
+        return self._cpus <= 0 and self._nodes <= 0 and self._gpus >= self._demand.gpus
+
+    def _see(self, node: int) -> None:
+        """Find the CPUs that a node counts with, and those that the job has of it."""
+        demand, cpus = self._demand, self._offers[node]
+        self._shown[node] = self._kept[node] = cpus
+        if cpus // demand.step < demand.least_tasks:
+            self._shown[node] = 0
+        elif self.gres:
+            self._shown[node] = self._beside_gres(node, cpus)
+
+    def _beside_gres(self, node: int, cpus: int) -> int:
+        """The CPUs that a node counts with: no more than its tasks need beside their GPUs."""
+        demand, offer = self._demand, self.gres[node]
+        each, gpus = demand.cpus_per_gpu, offer.gpus
+        tasks = demand.most_tasks
+        if demand.gpus_per_task:
+            tasks = min(tasks, gpus // demand.gpus_per_task)
+        if tasks < 1:
+            return 0
+        if each:
+            gpus = min(gpus, cpus // each, offer.near or gpus)
+        if math.isinf(tasks):
+            if each:
+                self.gres[node] = offer._replace(gpus=min(offer.gpus, cpus // each))
+            return cpus
+        while tasks * demand.step > cpus and tasks >= demand.least_tasks:
+            tasks -= 1
+        needed = int(tasks) * demand.step
+        if each:
+            gpus = demand.gpus_on_node or demand.gpus_per_task * int(tasks) or gpus
+            needed = max(needed, gpus * each)
+        if needed > cpus or tasks < demand.least_tasks:
+            return 0
+        threads = self._room.nodes[node].threads
+        self._kept[node] = -(-needed // threads) * threads
+        if each:
+            self.gres[node] = offer._replace(gpus=min(offer.gpus, self._kept[node] // each))
+        return int(tasks) * demand.step
+
+    def _add(self, node: int) -> None:
+        """Choose a node. It leaves a core of the job to each node that is still needed."""
+        if node in self.chosen or self._most <= 0 or not self._shown[node]:
+            return
+        demand, cpus = self._demand, self._shown[node]
+        spec = self._room.nodes[node]
+        if not demand.is_whole:
+            core = 1 if demand.is_single else spec.threads
+            if self._selection.cluster.select.by_socket:
+                core *= spec.cpus // spec.threads // spec.sockets
+            left = self._most_cpus - max(self._least - 1, 0) * core
+            if cpus > left:
+                cpus = self._offers[node] = max(left, demand.least, demand.cpus_per_gpu * demand.gpus_on_node)
+        if demand.gpus:
+            gpus = self.gres[node].gpus
+            if demand.cpus_per_gpu:
+                gpus = min(cpus // demand.cpus_per_gpu, gpus)
+                cpus = gpus * demand.cpus_per_gpu or cpus
+            self._gpus += gpus
+        self.chosen[node] = min(self._kept[node], self._offers[node])
+        self._cpus -= cpus
+        self._most_cpus -= cpus
+        self._nodes -= 1
+        self._least -= 1
+        self._most -= 1
+
+    # Runs of consecutive nodes
+
+    def _runs(self, nodes: set[int]) -> list[_Run]:
+        """The runs of consecutive nodes of the same weight. Weights do not matter to a job that wants one run."""
+        job, weight = self._job, self._selection.weight
+        found: list[_Run] = []
+        run, last = _Run(), -2
+        for node in sorted(nodes):
+            is_required = bool(job.required >> node & 1)
+            if not is_required:
+                self._see(node)
+                if not self._shown[node]:
+                    continue
+            is_gap = node != last + 1
+            if is_gap or (run.weight not in (None, weight(node)) and not job.is_contiguous):
+                if run.nodes:
+                    found.append(run)
+                run = _Run()
+                # Slurm loses a required node that comes first after one of another weight
+                run.weight = None if is_gap else _NO_WEIGHT
+            last = node
+            if is_required:
+                run.required = node if run.required is None else run.required
+            else:
+                self._enter(run, node)
+        return [*found, run] if run.nodes else found
+
+    def _enter(self, run: _Run, node: int) -> None:
+        run.nodes.append(node)
+        run.cpus += self._shown[node]
+        run.gpus += self.gres[node].gpus if self.gres else 0
+        run.weight = self._selection.weight(node)
+
+    def _leaf(self, nodes: int) -> _Run:
+        """The nodes at a leaf of a tree as a run."""
+        run = _Run()
+        for node in members(nodes):
+            if node not in self.chosen and self._shown[node]:
+                self._enter(run, node)
+        return run
+
+    def _are_enough(self, nodes: int) -> bool:
         """Whether nodes have what the job needs, with those that are chosen."""
-        return self._is_enough([node for node in members(nodes) if node not in self.chosen])
+        return self._suffices(self._leaf(nodes))
 
-    def _is_enough(self, run: list[int]) -> bool:
-        gpus = not self.gpus or sum(map(self._gpus, run)) >= self.gpus
-        return len(run) >= self.nodes and sum(self._offers[node] for node in run) >= self.cpus and gpus
+    def _suffices(self, run: _Run) -> bool:
+        gpus = self._gpus >= self._demand.gpus or self._gpus + run.gpus >= self._demand.gpus
+        return run.cpus >= self._cpus and len(run.nodes) >= self._nodes - self._spare and gpus
 
-    def _rank(self, run: list[int]) -> tuple[int, bool, int]:
-        cpus = sum(self._offers[node] for node in run)
-        is_enough = self._is_enough(run)
-        return self._cluster.nodes[run[0]].weight, not is_enough, cpus if is_enough else -cpus
+    def _take_sets(self, left: list[_Run], *, is_tree: bool = False) -> None:
+        """Choose runs: those with a required node first, then those of the least weight, then the tightest one."""
+        job = self._job
+        left = [each for each in left if each.nodes]
+        while left and not self._is_done and self._most > 0:
+            best = self._best(left) if not is_tree else min(left, key=self._rank)
+            if best is None or (job.is_contiguous and not self._suffices(best)):
+                return
+            left.remove(best)
+            single = self._single(best)
+            for node in best.in_turn() if single is None else [single]:
+                if self._is_done or self._most <= 0:
+                    break
+                if best.required is not None or self._most > 1 or self._shown[node] >= self._cpus:
+                    self._add(node)
 
-    def _single(self, run: list[int]) -> int | None:
+    def _rank(self, run: _Run) -> tuple[tuple[int, int], bool, int]:
+        is_enough = self._suffices(run)
+        assert run.weight is not None
+        return run.weight, not is_enough, run.cpus if is_enough else -run.cpus
+
+    def _best(self, left: list[_Run]) -> _Run | None:
+        """The run that comes next; None if required nodes are in several runs, and the job wants one."""
+        job, best, is_enough = self._job, None, False
+        wants_all = job.is_contiguous and bool(job.required)
+        for place, run in enumerate(left):
+            if wants_all and run.required is None:
+                continue
+            suffices = self._suffices(run)
+            if best is None or (best.required is None and run.required is not None) or _lighter(run, best):
+                is_better = True
+            elif run.weight == best.weight:
+                is_better = (not is_enough or run.cpus < best.cpus) if suffices else run.cpus > best.cpus
+            else:
+                is_better = job.is_contiguous and suffices and not is_enough
+            if is_better:
+                best, is_enough = run, suffices
+            if wants_all and any(each.required is not None for each in left[place + 1 :]):
+                return None
+        return best
+
+    def _single(self, run: _Run) -> int | None:
         """The one node that is enough and leaves the least free; None if one is not enough."""
-        if max(self.nodes, self.wanted) > 1:
+        if run.required is not None or self._nodes > 1:
             return None
+        missing = self._demand.gpus - self._gpus
         fitting = [
-            node for node in run if self._offers[node] >= self.cpus and (not self.gpus or self._gpus(node) >= self.gpus)
+            node
+            for node in run.nodes
+            if self._shown[node] >= self._cpus and (missing <= 0 or self.gres[node].gpus >= missing)
         ]
-        return min(fitting, key=lambda node: (self._offers[node], node)) if fitting else None
+        return min(fitting, key=lambda node: (self._shown[node], node)) if fitting else None
+
+
+class _Run:
+    """Nodes that are taken together.
+
+    Attributes:
+        nodes: those that are not required, in order.
+        cpus: the CPUs of these.
+        gpus: the GPUs that the job could have of them.
+        required: the first required one; None: there is none.
+        weight: the weight of the last one.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[int] = []
+        self.cpus = self.gpus = 0
+        self.required: int | None = None
+        self.weight: tuple[int, int] | None = None
+
+    def in_turn(self) -> list[int]:
+        """The nodes in the order in which a job gets them: up from the required one, then down from it."""
+        required = self.required
+        if required is None:
+            return self.nodes
+        return [node for node in self.nodes if node > required] + [each for each in self.nodes[::-1] if each < required]
+
+
+def _lighter(one: _Run, other: _Run) -> bool:
+    assert one.weight is not None
+    assert other.weight is not None
+    return one.weight < other.weight

@@ -17,18 +17,17 @@ from batprotocol.model import FinalJobState
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition, ConfiguredCluster
 from batprotocol.policies.slurm.loops import StartOutcome, run_backfill, run_main
-from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob
+from batprotocol.policies.slurm.queue import HetJob, JobStage, NodeShare, SlurmJob, named_by_number
 from batprotocol.policies.slurm.reservations import NodeReservation
-from batprotocol.policies.slurm.rules import SlurmRules, grace_end, may_preempt, victims_of
-from batprotocol.policies.slurm.selection import Linear, NodeReleases, PossibleStart, notes_patience
-from batprotocol.policies.slurm.state import ControllerActions, ControllerState, Endings, JobPriorities
+from batprotocol.policies.slurm.rules import SlurmRules, grace_end, may_preempt
+from batprotocol.policies.slurm.selection import Linear, NodeReleases, PossibleStart
+from batprotocol.policies.slurm.state import ControllerActions, ControllerState, Endings, JobPriorities, PossibleStarts
 from batprotocol.workloads.requests import Request
 from batprotocol.workloads.requests.notation import Dependency
 
 __all__ = [
     "Controller",
     "JobUpdate",
-    "PossibleStarts",
 ]
 
 
@@ -71,82 +70,6 @@ class JobUpdate(msgspec.Struct, frozen=True, kw_only=True):
     begin: float | None = None
 
 
-class PossibleStarts:
-    """The starts that are possible for a job now or later, also if others give way to it.
-
-    Args:
-        state: the state of the controller.
-
-    Attributes:
-        any_switches: how many jobs have taken any switches, as they had waited for few of them long enough.
-    """
-
-    def __init__(self, state: ControllerState) -> None:
-        self._state = state
-        self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
-        self.any_switches = 0
-
-    def now(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> NodeShare | None:
-        """What a job gets of these nodes now; None if they are not enough."""
-        found = self._state.selection.now(job, partition, nodes)
-        if found is None and self._takes_any_switches(job, second):
-            found = self._state.selection.now(job, partition, nodes)
-        if job.leaves and job.misses_leaves:
-            self._spread.add(job)
-        return found
-
-    def earliest(
-        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
-    ) -> PossibleStart | None:
-        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
-        leaves, job.leaves = 0 if self._takes_any_switches(job, now) else job.leaves, 0
-        found = self._state.selection.earliest(job, partition, nodes, now, late=late)
-        job.leaves = leaves
-        if found is not None and self._state.selection.is_too_spread(job, found.placement.nodes):
-            self._spread.add(job)
-            return None  # although it would have few switches later
-        if not self._state.cluster.preempts or (found is not None and found.start <= now):
-            return found
-        gone = self._candidates(job, partition, nodes, now)
-        return self._state.selection.earliest(job, partition, nodes, now, gone) if gone else found
-
-    def _takes_any_switches(self, job: SlurmJob, second: int) -> bool:
-        takes = notes_patience(job, second)
-        self.any_switches += takes
-        return takes
-
-    def frees(self, job: SlurmJob) -> NodeReleases | None:
-        """When nodes are free of running jobs, if a start depends on nothing else; None: it does."""
-        return None if self._state.cluster.preempts or job.leaves else self._state.selection.frees()
-
-    def victims(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
-        """The jobs that give way so that a job can start on these nodes; none if that is not possible."""
-        candidates = self._candidates(job, partition, nodes, second) if self._state.cluster.preempts else []
-        found = victims_of(candidates, lambda gone: self._state.selection.now(job, partition, nodes, gone))
-        return [] if found is None else found[0]
-
-    def _candidates(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
-        running, rules = self._state.running.values(), self._state.rules.preemption
-        return rules.candidates_on(nodes, running, SlurmEntry(job, partition, 0, 0), second)
-
-    def time_helps(self) -> bool:
-        """Whether time alone helps a job: it takes any switches later, or running jobs give way only then."""
-        terms = self._state.rules.preemption.terms
-        if self._state.cluster.preempts and any(terms(job).exempt for job in self._state.running.values()):
-            return True
-        return self._is_any_impatient()
-
-    def _is_any_impatient(self) -> bool:
-        """Whether a job waits for few switches, and takes any after some time.
-
-        Both loops look at it once more after that time. If it lacks nodes then, only an event can help it.
-        """
-        loops, second = self._state.cluster.loops, self._state.second
-        last = second - 2 * max(loops.sched_interval, loops.bf_interval)
-        self._spread = {job for job in self._spread if job.leaves and job.stage is JobStage.PENDING and not job.is_held}
-        return any(job.leaves_since == math.inf or job.leaves_since + job.leaves_wait >= last for job in self._spread)
-
-
 class Controller:
     """A Slurm's controller.
 
@@ -177,6 +100,8 @@ class Controller:
         """The jobs that have not ended, by their first ids."""
         self.ended_jobs = state.ended
         """The jobs that have ended not long ago."""
+        self.hetjobs = state.hetjobs
+        """The heterogeneous jobs that have not ended, by their ids."""
         self._endings = Endings(state)
         self._starts = PossibleStarts(state)
         self._is_closed = False
@@ -211,7 +136,9 @@ class Controller:
         """Whether nothing can start or end any more, as far as is known."""
         if self._state.running or self._waiting.is_due or self.reservations.next_end() < math.inf or self._time_helps():
             return False
-        return self._state.idle_runs >= 2 or not self._queue or self.next_time() == math.inf
+        state, queue = self._state, self._queue
+        is_idle = state.idle_runs >= 2 and (not queue.components or state.idle_cycles >= 2)
+        return is_idle or not queue or self.next_time() == math.inf
 
     @property
     def _version(self) -> int:
@@ -275,12 +202,42 @@ class Controller:
         """A job is submitted; an `InputError` says why it is refused."""
         self.advance(now)
         self._check_reservation(job)
+        if job.het is not None:
+            self._check_hetjob(job.het)
         self.rules.submitted(job)
         self.jobs[job.id] = job
         self._state.priorities.submitted(job, now)
-        self._waiting.submitted(job.id, request, job.submitted)  # in whole seconds, as jobs have it
-        self._waiting.add(job)
+        self._waiting.submitted(job.id, named_by_number(job, request), job.submitted)  # in whole seconds, as job has it
+        if job.het is None:
+            self._waiting.add(job)
+        else:
+            self._join(job, job.het)
         self._state.ask()
+
+    def _join(self, job: SlurmJob, het: HetJob) -> None:
+        """A component of a heterogeneous job is submitted; with the last one, all of them wait."""
+        het.components[job.offset] = job
+        if het.is_complete:
+            is_held = any(each.is_held for each in het.jobs())
+            for each in het.jobs():
+                self._waiting.add(each)
+                if is_held:
+                    self._hold(each)
+
+    def refuse_hetjob(self, het: HetJob, now: float) -> None:
+        """A component of a heterogeneous job was refused: the others do not run, either."""
+        self.advance(now)
+        het.is_refused = True
+        for job in het.jobs():
+            if job.stage is JobStage.PENDING:
+                self._endings.refuse(job, f"another component of the heterogeneous job {het.own_id} was refused")
+
+    def _check_hetjob(self, het: HetJob) -> None:
+        """Whether a heterogeneous job may have one more component; an `InputError` says why not."""
+        if not self.cluster.backfills:
+            raise InputError("heterogeneous jobs need SchedulerType=sched/backfill, as only backfill starts them")
+        if het.is_refused:
+            raise InputError(f"another component of the heterogeneous job {het.own_id} was refused")
 
     def _check_reservation(self, job: SlurmJob) -> None:
         """Whether a job may have the reservation that it names; an `InputError` says why not."""
@@ -296,11 +253,21 @@ class Controller:
             return
         self._is_closed = True
         self._waiting.no_more()
+        for het in list(self.hetjobs.values()):
+            if not het.is_complete:
+                have = f"{len(het.components)} of the {het.size} components"
+                for job in het.jobs()[:1]:
+                    self._endings.refuse(job, f"only {have} of the heterogeneous job {het.own_id} were submitted")
 
     def ended(self, job: SlurmJob, state: FinalJobState, now: float) -> None:
         """A job has left its nodes."""
         self.advance(now)
         self._endings.ended(job, state)
+
+    def settle(self, now: float) -> None:
+        """All that happened up to a time was reported, so that components end whose leaders have ended."""
+        self.advance(now)
+        self._endings.end_components()
 
     def _clean(self) -> None:
         if self._endings.clean() and self._clock.runs_at_once(self._state.now):
@@ -316,6 +283,9 @@ class Controller:
                 self._waiting.remove(job)
                 self._state.priorities.eligible(job, self._state.now)
                 self._queue.add(job, open_to)
+                if job.het is not None:  # only the second loop looks at it
+                    self._state.idle_cycles = 0
+                    self._clock.renew(self._state.now)
             elif never is not None and self.cluster.kills_invalid:
                 self._endings.refuse(job, never)
 
@@ -343,6 +313,7 @@ class Controller:
         self._gather()
         if self._state.is_quick and self._is_as_before(self._state.now):
             self._clock.ran_backfill(self._state.now, is_new=self._has_moved)
+            self._state.idle_cycles += 1
             return
         self.is_backfilling = True
         before = self._starts.any_switches
@@ -351,6 +322,7 @@ class Controller:
         )
         self.is_backfilling = False
         self._clock.ran_backfill(self._state.now, is_new=ran.started > 0 or ran.has_moved)
+        self._state.idle_cycles = 0 if ran.started else self._state.idle_cycles + 1
         self._seen, self._has_moved, self._until = self._state.changes + before, ran.has_moved, ran.until
 
     def _is_as_before(self, time: float) -> bool:
@@ -395,6 +367,30 @@ class Controller:
         if not self.rules.may_start(job, partition):
             return StartOutcome.LIMITED
         return self._start(job, partition, nodes & ~self._state.completing, minutes)
+
+    def start_together(self, parts: Sequence[tuple[SlurmJob, ClusterPartition, float]]) -> bool:
+        """Start the components of a heterogeneous job, with their minutes, on nodes of their own, or none of them.
+
+        As in Slurm, they need not be the planned nodes: others may be planned for these. Where a component lacks nodes
+        then, those before it had started for a moment, and wait as jobs do that run again.
+        """
+        used, placed = 0, list[NodeShare]()
+        for job, partition, minutes in parts:
+            left = self.reservations.usable(job, self.second, minutes, moves=True)
+            nodes = 0 if left is None or left.start > self.second else left.nodes & self.available
+            nodes &= partition.nodes & job.allowed & ~(used | self._state.completing)
+            found = None if job.required & ~nodes else self._starts.now(job, partition, nodes, self.second)
+            if found is None or self.rules.lacks_licenses(job, self.second):
+                self._endings.put_off([job for job, _, _ in parts[: len(placed)]])
+                return False
+            placed.append(found)
+            used |= found.nodes
+        whole = list(zip(parts, placed, strict=True))
+        if not self.rules.may_all_start([(job, partition, share) for (job, partition, _), share in whole]):
+            return False
+        for (job, partition, minutes), share in whole:
+            self._begin(job, partition, share, minutes)
+        return True
 
     @property
     def preempts(self) -> bool:
@@ -521,10 +517,10 @@ class Controller:
     def release(self, job: SlurmJob, now: float) -> None:
         """A job that was held waits again, with a new priority."""
         self.advance(now)
-        if job.is_held:
+        if job.is_held or (job.het is not None and job.stage is JobStage.PENDING):
             job.is_held, job.fixed = False, None
+            self._look_again(job)
             self._state.priorities.released(job, self._state.now)
-            self._waiting.look([job.id])
         self._state.ask()
 
     def requeue(self, job: SlurmJob, now: float) -> None:
@@ -731,6 +727,8 @@ class Controller:
         self._state.others += 1
         self._state.available &= ~nodes
         lost = [job for job in self._state.running.values() if job.stage is JobStage.RUNNING and job.is_on(nodes)]
+        for het in [job.het for job in lost if job.het is not None and (job.offset or not job.requeues)]:
+            lost += [job for job in het.jobs() if job.stage is JobStage.RUNNING and job not in lost]
         for job in filter(lambda job: job.requeues, lost):
             self._endings.requeue(job)
         self._endings.kill(lost)

@@ -9,15 +9,23 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from operator import and_
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from batprotocol.policies.availability import Steps
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition
-from batprotocol.policies.slurm.queue import JobStage, NodeShare, RankedEntry, SlurmEntry, SlurmJob, SlurmQueue
+from batprotocol.policies.slurm.queue import (
+    JobStage,
+    NodeShare,
+    RankedEntry,
+    SlurmEntry,
+    SlurmJob,
+    SlurmQueue,
+)
 from batprotocol.policies.slurm.reservations import NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules
-from batprotocol.policies.slurm.selection import Linear, NodeReleases, PossibleStart, _plan
+from batprotocol.policies.slurm.selection import HetStarts, Linear, NodeReleases, PossibleStart, _plan
 from batprotocol.sites.slurm.configuration import SchedulerParameters
 
 if TYPE_CHECKING:
@@ -233,6 +241,9 @@ class JobStarter(Protocol):
     def start_on(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
         """Start a job on some of these nodes; returns a `StartOutcome`."""
 
+    def start_together(self, parts: Sequence[tuple[SlurmJob, ClusterPartition, float]]) -> bool:
+        """Start the components of a heterogeneous job, with their minutes, on nodes of their own, or none of them."""
+
 
 def run_main(
     queue: SlurmQueue, starter: JobStarter, loops: SchedulerParameters, *, is_full: bool, is_quick: bool = True
@@ -293,6 +304,10 @@ class _MainRun:
 
     def _try(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         starter = self.starter
+        if job.het is not None:  # only backfill starts it, and the jobs behind it wait
+            self.failed.add(partition.name)
+            self.nodes &= ~partition.nodes
+            return False
         if not starter.rules.array_may_start(job):
             return False
         self.has_tried = True
@@ -378,6 +393,7 @@ def run_backfill(
         is_quick: whether it takes short cuts: it ends as soon as no more job can start now.
     """
     linear = starter.whole_nodes if is_quick and _plan is not None and not loops.assoc_limit_stop else None
+    linear = None if queue.components else linear
     if linear is None or not now + loops.bf_window < _LAST:
         return _BackfillRun(starter, loops, now, epoch, is_quick).run(queue)
     return _CompiledRun(starter, loops, now, epoch, linear).run(queue)
@@ -405,6 +421,7 @@ class _BackfillRun:
         self.arrays: Counter[tuple[str, str]] = Counter()
         self.rejected: set[tuple[str, str, str]] = set()
         self.preempting: set[SlurmJob] = set()
+        self.hets = HetStarts()
 
     def _space(self) -> PlannedNodes:
         return PlannedNodes(self.now, self.window_end, self.starter.available, self.resolution)
@@ -416,6 +433,7 @@ class _BackfillRun:
     def run(self, queue: SlurmQueue) -> BackfillResult:
         """Look at the jobs of the queue."""
         self._look_at(queue.snapshot())
+        self._start_together()
         return BackfillResult(self.started, self.has_moved, -1 if self.started else self.until)
 
     def _look_at(self, entries: list[RankedEntry]) -> None:
@@ -441,8 +459,23 @@ class _BackfillRun:
                 break
             self._look(job, partition)
 
+    def _start_together(self) -> None:
+        """Start the heterogeneous jobs whose components can all start now. Slurm does not mind the plan then."""
+        for parts in self.hets.ready(self.now):
+            if self.loops.bf_max_job_start and self.started >= self.loops.bf_max_job_start:
+                break
+            self.until = self.now
+            least = min(self._minutes(job, partition)[1] for job, partition in parts)
+            timed = [(*each, least if each[0].time_min else self._minutes(*each)[1]) for each in parts]
+            if self.starter.start_together(timed):
+                self.started += len(parts)
+
     def _look(self, job: SlurmJob, partition: ClusterPartition) -> None:
         self.tested += 1
+        others = 0.0 if job.het is None else self.hets.look(job, partition)
+        if others > self.window_end:
+            self.until = self.until if others == math.inf else self.now
+            return
         if self.admits(job, partition):
             self._test(job, partition)
 
@@ -519,12 +552,14 @@ class _BackfillRun:
         only_now = self.is_not_reserved(job, partition)
         minutes, limit = self._minutes(job, partition)
         earlier, later, misses, is_limited = job.planned, max(now, self._blocked_until(job)), 0, False
-        frees = self._frees(job) if self.is_quick and not only_now else None
+        is_part = job.het is not None
+        others = int(self.hets.look(job, partition)) if is_part else 0
+        frees = self._frees(job) if self.is_quick and not (only_now or is_part) else None
         mine, count = partition.nodes & job.allowed & starter.available, max(job.min_nodes, partition.min_nodes)
         length = int(minutes * 60)
         self.until = min(self.until, self.space.begin_after(now + length) - length - 1)
         while True:
-            begin = later
+            begin = max(later, others)
             if frees is not None:
                 begin = self.space.next_room(begin, length, mine, count, frees)
             left = starter.reservations.usable(job, begin, minutes)
@@ -541,7 +576,7 @@ class _BackfillRun:
                     later = over
             found = None
             if nodes.bit_count() >= job.min_nodes and not job.required & ~nodes:
-                found = starter.possible_start(job, partition, nodes, now, 0 if only_now else later)
+                found = starter.possible_start(job, partition, nodes, now, 0 if only_now or is_part else later)
             if found is None:
                 if later and not only_now:
                     continue
@@ -552,7 +587,9 @@ class _BackfillRun:
                 start, later = now + 1, 0
             if start <= now + 1:
                 self.until = now
-            if start <= now:
+            if is_part:
+                self.hets.note(job, partition, start)
+            elif start <= now:
                 if minutes < limit:
                     limit = max(minutes, self._until_planned(placement.nodes, limit))
                 outcome = starter.start_on(job, partition, nodes, limit)
@@ -580,6 +617,8 @@ class _BackfillRun:
                 later = start if start > begin or misses == 0 else start + self.resolution
                 misses += 1
                 continue
+            if is_part and self.hets.blocks(job, partition, start):
+                break
             self._plan(job, partition, start, first, last, placement, earlier)
             if self.loops.assoc_limit_stop and self._blocks(job, partition, is_limited=is_limited):
                 self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)

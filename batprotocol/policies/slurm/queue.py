@@ -3,6 +3,8 @@
 A job that could start if there were nodes is in the queue, with an entry for each of its partitions, in the order of
 the loops. The others are ineligible: they are held, before their begin, or wait for other jobs.
 
+The components of a heterogeneous job are jobs of their own, which a `HetJob` ties: they start together, or not at all.
+
 Requests have the vocabulary of `batprotocol.workloads.requests`. The few options of sbatch that it does not have stand
 in the key `slurm` of the extra data, an object with the keys of `OPTIONS`.
 """
@@ -10,6 +12,7 @@ in the key `slurm` of the extra data, an object with the keys of `OPTIONS`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from heapq import heappop
@@ -19,15 +22,17 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from batprotocol.errors import InputError, hint, shown
-from batprotocol.model import Job, JobSubmittedEvent
+from batprotocol.model import FinalJobState, Job, JobSubmittedEvent
 from batprotocol.policies.jobs import DependentJobs, QueuedJob, QueueEntry, SortedEntries
-from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, bits_of, members
+from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, NodeSharing, bits_of, members
 from batprotocol.sites.slurm.texts import span
 from batprotocol.workloads.requests import Request, expanded_names
 from batprotocol.workloads.requests.notation import Dependency, matches
+from batprotocol.workloads.requests.request import ArrayTask
 
 __all__ = [
     "OPTIONS",
+    "HetJob",
     "IneligibleJobs",
     "JobStage",
     "NodeShare",
@@ -35,7 +40,10 @@ __all__ = [
     "SlurmEntry",
     "SlurmJob",
     "SlurmQueue",
+    "hetjob_of",
     "job_of",
+    "named_by_number",
+    "number_of",
 ]
 
 
@@ -59,9 +67,10 @@ class NodeShare:
         memory: the MiB that it has on each node.
         cores: the cores that it has of each node, as sets, if jobs share cores; empty otherwise.
         partition: the partition whose rows it is in, if jobs share cores.
+        sharing: how it shares its nodes.
     """
 
-    __slots__ = ("cores", "cpus", "gres", "memory", "nodes", "partition")
+    __slots__ = ("cores", "cpus", "gres", "memory", "nodes", "partition", "sharing")
 
     def __init__(
         self,
@@ -72,7 +81,7 @@ class NodeShare:
     ) -> None:
         self.nodes, self.cpus, self.gres, self.memory = nodes, cpus, gres or {}, memory or {}
         self.cores: dict[int, int] = {}
-        self.partition = ""
+        self.partition, self.sharing = "", NodeSharing.NODES
 
 
 class SlurmJob(QueuedJob):
@@ -82,12 +91,13 @@ class SlurmJob(QueuedJob):
         task: the number of its task in an array, and 0 else.
         array: the array that it is a task of; None if there is none.
         array_limit: how many tasks of the array may run at a time; 0: any number.
+        het: the heterogeneous job that it is a component of, at its `offset`; None if there is none.
         user, group, account, qos: as it was submitted; quality: the quality of service that it has.
         partitions: those that it can run in.
         limit: its time limit.
         time_min: the least limit that it can do with; 0: `limit`.
         min_nodes, max_nodes: how many nodes it needs; takes_least: whether it asks for the fewest of them.
-        tasks: its tasks, all nodes together; cpus_per_task: the CPUs of each.
+        tasks: its tasks, all nodes together; has_tasks: whether it names them; cpus_per_task: the CPUs of each.
         tasks_per_node: the tasks that each node gets; 0: any number.
         memory: MiB on each node; memory_per_cpu: on each CPU; 0: what the partition says.
         gres: the generic resources on each node: name, type and number.
@@ -95,11 +105,13 @@ class SlurmJob(QueuedJob):
         leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
             for that, since `leaves_since`, if it `misses_leaves`.
         gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task;
-            gpu_type: their type, "" for any.
+            gpu_type: their type, "" for any; cpus_per_gpu, memory_per_gpu: the CPUs and MiB that come with each GPU.
         fitting: the nodes that its constraint allows; allowed: those of them that its lists allow.
         required: the nodes that it must have.
         is_single: whether it has one thread of each of its cores.
         is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
+        spreads: whether it has as many nodes as possible; oversubscribes: whether it may share cores.
+        is_of_user: whether its nodes have jobs of its user only.
         reservation: the name of its reservation; "" if none.
         nice: subtracted from its priority; fixed: the priority that an operator has set; None: it is computed.
         requeues: whether it may run again.
@@ -112,6 +124,7 @@ class SlurmJob(QueuedJob):
         placement: its nodes, while it runs.
         partition: the partition that it runs in.
         restarts: how often it ran before.
+        outcome: the state with which it has ended by itself, while it still has its nodes; None: it has not.
         reason: the limit that keeps it waiting, in the words of Slurm; "" if it was none.
         extra: what the owner keeps with it.
     """
@@ -131,12 +144,19 @@ class SlurmJob(QueuedJob):
             "gpus",
             "gpu_type",
             "gpus_per_task",
+            "cpus_per_gpu",
+            "has_tasks",
+            "is_of_user",
+            "memory_per_gpu",
+            "oversubscribes",
+            "spreads",
             "is_single",
         ),
         *("gres", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
         *("min_nodes", "nice", "partition", "partitions", "placement", "planned", "priority", "qos"),
         *("required", "requeues", "reservation", "restarts", "stage", "started", "task", "tasks"),
         *("group", "leaves", "leaves_since", "leaves_wait", "misses_leaves", "licenses", "quality", "reason"),
+        *("het", "offset", "outcome"),
         *(
             "tasks_per_node",
             "time_min",
@@ -162,6 +182,9 @@ class SlurmJob(QueuedJob):
         self.task = 0
         self.array: str | None = None
         self.array_limit = 0
+        self.het: HetJob | None = None
+        self.offset = 0
+        self.outcome: FinalJobState | None = None
         self.user: str = ""
         self.account: str = ""
         self.qos = self.group = self.quality = self.reason = self.gpu_type = ""
@@ -179,6 +202,8 @@ class SlurmJob(QueuedJob):
         self.allowed = self.fitting = -1
         self.required = 0
         self.is_exclusive = self.is_contiguous = self.is_held = self.is_single = False
+        self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = False
+        self.cpus_per_gpu = self.memory_per_gpu = 0
         self.reservation = ""
         self.requeues = True
         self.priority: dict[str, int] = {}
@@ -221,6 +246,47 @@ class SlurmJob(QueuedJob):
         return sum(self.placement.memory.values())
 
 
+class HetJob:
+    """A heterogeneous job: jobs that start together, each on nodes of its own.
+
+    Its script runs in the first component, the leader. When the leader ends, so do the others.
+
+    Args:
+        id: its id, which is that of its leader as operators write it, with the workload.
+        size: how many components it has.
+
+    Attributes:
+        components: those that were submitted, by their offsets.
+        is_refused: whether a component was refused, so that none runs.
+    """
+
+    __slots__ = ("components", "id", "is_refused", "size")
+
+    def __init__(self, id: str, size: int) -> None:
+        self.id, self.size = id, size
+        self.components: dict[int, SlurmJob] = {}
+        self.is_refused = False
+
+    @property
+    def own_id(self) -> str:
+        """Its id without the workload."""
+        return self.id.rpartition("!")[2]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of its components were submitted."""
+        return len(self.components) == self.size
+
+    @property
+    def leader(self) -> SlurmJob | None:
+        """The component that has its script; None: it was not submitted yet."""
+        return self.components.get(0)
+
+    def jobs(self) -> list[SlurmJob]:
+        """The components that were submitted, in the order of their offsets."""
+        return [self.components[offset] for offset in sorted(self.components)]
+
+
 Key: TypeAlias = tuple[bool, int, int, int, int, int, int]
 """The key of an entry: the entry with the smallest one comes first."""
 
@@ -253,6 +319,7 @@ class SlurmQueue:
 
     Attributes:
         changes: how often it has changed.
+        components: how many of its jobs are components of heterogeneous ones.
     """
 
     def __init__(self, *, is_fifo: bool = False, is_above: Callable[[SlurmJob, SlurmJob], bool] | None = None) -> None:
@@ -261,7 +328,7 @@ class SlurmQueue:
         self._entries: dict[int, list[SlurmEntry]] = {}
         self._seen, self._seen_at = list[RankedEntry](), -1
         self._numbers = count()
-        self.changes = 0
+        self.changes = self.components = 0
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -274,13 +341,16 @@ class SlurmQueue:
         entries = [SlurmEntry(job, each, place, next(self._numbers)) for place, each in enumerate(partitions)]
         self._entries[id(job)] = entries
         self.changes += 1
+        self.components += job.het is not None
         for entry in entries:
             self._sorted.add(entry, self._key(entry))
 
     def remove(self, job: SlurmJob) -> None:
         """A job has started, or waits for something else."""
         self.changes += 1
-        for entry in self._entries.pop(id(job), ()):
+        entries = self._entries.pop(id(job), ())
+        self.components -= bool(entries) and job.het is not None
+        for entry in entries:
             self._sorted.remove(entry)
 
     def sort(self) -> None:
@@ -415,6 +485,11 @@ OPTIONS: Final[Mapping[str, str]] = {
     "memory_per_cpu": "MiB for each CPU (--mem-per-cpu)",
     "threads_per_core": "1: the job has one thread of each of its cores, and the others stay idle "
     "(--threads-per-core=1, --hint=nomultithread)",
+    "spread_job": "whether it is spread over as many nodes as possible (--spread-job)",
+    "oversubscribe": "whether it may share cores, where the partition allows it (--oversubscribe)",
+    "exclusive_user": "whether no other user has jobs on its nodes (--exclusive=user)",
+    "cpus_per_gpu": "the CPUs that come with each GPU (--cpus-per-gpu)",
+    "memory_per_gpu": "the MiB that come with each GPU (--mem-per-gpu)",
     "gpus": "the GPUs of all nodes together (--gpus): `2`, or `v100:2` with their type",
     "gpus_per_task": "the GPUs of each task (--gpus-per-task), or `v100:1` with their type",
     "nodelist": "the nodes that the job must have (--nodelist)",
@@ -423,6 +498,8 @@ OPTIONS: Final[Mapping[str, str]] = {
     "switches": "the most switches of the tree that its nodes are at, and the time for which it waits for that, as "
     "`1` or `1@5`: minutes, or HH:MM:SS (--switches)",
     "hold": "whether it is held (--hold)",
+    "hetjob": "the component of a heterogeneous job that it is, and how many there are, as `17+0/2` (`:` among the "
+    "options of sbatch)",
     "number": "the number of the job; by default, jobs are numbered as they come",
 }
 """The keys of `slurm` in the extra data of jobs, with their meanings."""
@@ -430,7 +507,13 @@ OPTIONS: Final[Mapping[str, str]] = {
 _MEBIBYTE: Final = 2**20
 
 
-def job_of(cluster: ConfiguredCluster, event: JobSubmittedEvent, request: Request, number: int) -> SlurmJob:
+def job_of(
+    cluster: ConfiguredCluster,
+    event: JobSubmittedEvent,
+    request: Request,
+    number: int,
+    hetjobs: dict[str, HetJob] | None = None,
+) -> SlurmJob:
     """A job as Slurm sees it.
 
     Args:
@@ -438,12 +521,14 @@ def job_of(cluster: ConfiguredCluster, event: JobSubmittedEvent, request: Reques
         event: its submission, with its number of hosts, its walltime and its extra data.
         request: what it asks for otherwise.
         number: its number.
+        hetjobs: the heterogeneous jobs by their ids, which get a new one with its first component.
 
     Raises:
         InputError: it can never run, with the reason.
     """
     job, job_id, submitted = event.job, event.job_id, event.submission_time
     options = _options(job.extra_data)
+    het = None if "hetjob" not in options else _component(options["hetjob"], job_id, hetjobs)
     partitions = _partitions_of(cluster, request)
     limit = options.get("time", job.walltime)
     if limit is None or limit == math.inf:
@@ -461,6 +546,9 @@ def job_of(cluster: ConfiguredCluster, event: JobSubmittedEvent, request: Reques
     made.nice, made.reservation = request.nice, request.reservation or ""
     made.requeues = cluster.requeues if request.requeue is None else request.requeue
     made.takes_least = bool(options.get("use_min_nodes", False))
+    made.spreads = bool(options.get("spread_job", False))
+    made.oversubscribes = bool(options.get("oversubscribe", False))
+    made.is_of_user = bool(options.get("exclusive_user", False))
     made.is_contiguous, made.is_held = request.contiguous, bool(options.get("hold", False))
     if request.begin is not None:
         made.begin = max(submitted, request.begin.of(submitted))
@@ -468,6 +556,7 @@ def job_of(cluster: ConfiguredCluster, event: JobSubmittedEvent, request: Reques
         workload, bang, _ = job_id.rpartition("!")
         made.array, made.task = f"{workload}{bang}{request.array.array}", request.array.task
         made.array_limit = request.array.limit or 0
+    made.het, made.offset = (None, 0) if het is None else het
     _sizes(made, job, request, options)
     _allow(made, cluster, request, options)
     return made
@@ -485,6 +574,57 @@ def _options(extra_data: str | None) -> dict[str, Any]:
         if key not in OPTIONS:
             raise InputError(f"expected {', '.join(OPTIONS)}, got {shown(key)}{hint(key, OPTIONS)}", "slurm")
     return options
+
+
+_COMPONENT: Final = re.compile(r"([^+/!]{1,100})\+([0-9]{1,3})/([0-9]{1,3})", re.ASCII)
+_MOST_COMPONENTS: Final = 128
+"""The components that a heterogeneous job can have, as in Slurm."""
+
+
+def _component(text: object, job_id: str, hetjobs: dict[str, HetJob] | None) -> tuple[HetJob, int]:
+    """The heterogeneous job that a job is a component of, and its offset."""
+    found = _COMPONENT.fullmatch(text) if isinstance(text, str) else None
+    offset, size = (-1, 0) if found is None else (int(found[2]), int(found[3]))
+    if found is None or not (0 <= offset < size and 2 <= size <= _MOST_COMPONENTS):
+        raise InputError(f"expected a component such as 17+0/2, got {shown(text)}", "slurm.hetjob")
+    workload, bang, _ = job_id.rpartition("!")
+    het = HetJob(f"{workload}{bang}{found[1]}", size)
+    het = het if hetjobs is None else hetjobs.setdefault(het.id, het)
+    if het.size != size or offset in het.components:
+        what = f"of {het.size}" if het.size != size else "that was not submitted yet"
+        raise InputError(f"expected a component {what}, got {shown(text)}", "slurm.hetjob")
+    return het, offset
+
+
+def hetjob_of(event: JobSubmittedEvent, hetjobs: Mapping[str, HetJob]) -> HetJob | None:
+    """The heterogeneous job that a refused job is a component of; None if there is none."""
+    try:
+        text = _options(event.job.extra_data).get("hetjob")
+    except InputError:
+        return None
+    found = _COMPONENT.fullmatch(text) if isinstance(text, str) else None
+    workload, bang, _ = event.job_id.rpartition("!")
+    return None if found is None else hetjobs.get(f"{workload}{bang}{found[1]}")
+
+
+def named_by_number(job: SlurmJob, request: Request) -> Request:
+    """The request of a job, of which other jobs know a component by its number, and the leader by that of all.
+
+    >>> made = SlurmJob("w0!17+1", 18, 0.0, (), 10)
+    >>> made.het, made.offset = HetJob("w0!17", 2), 1
+    >>> named_by_number(made, Request()).array
+    ArrayTask(array='18', task=0, limit=None)
+    """
+    name = number_of(job)
+    return msgspec.structs.replace(request, array=ArrayTask(name, 0, None)) if name else request
+
+
+def number_of(job: SlurmJob) -> str:
+    """The number of a component, by which operators and other jobs know it, too; "" of a job that is none."""
+    if job.het is None:
+        return ""
+    id = job.het.own_id
+    return id if not job.offset else str(int(id) + job.offset) if id.isdecimal() else ""
 
 
 def _switches(text: str, cluster: ConfiguredCluster) -> tuple[int, float]:
@@ -526,11 +666,15 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
             made.min_nodes, made.max_nodes = 1, math.inf
     elif "tasks_per_node" in options:
         made.tasks = made.tasks_per_node * made.min_nodes
+    made.has_tasks = bool(request.tasks or "tasks" in options or "tasks_per_node" in options)
+    if made.spreads and made.has_tasks and math.isinf(made.max_nodes):
+        made.max_nodes = made.tasks
     made.cpus_per_task = options.get("cpus_per_task", made.cpus_per_task)
     made.is_exclusive = request.exclusive or (request.is_whole and not _asks_for_cpus(options))
     times = math.ceil(made.tasks / size) if is_each else 1
     made.memory = math.ceil((request.memory or 0) * times / _MEBIBYTE)
     made.memory_per_cpu = options.get("memory_per_cpu", 0)
+    made.cpus_per_gpu, made.memory_per_gpu = options.get("cpus_per_gpu", 0), options.get("memory_per_gpu", 0)
     if "threads_per_core" in options:
         if options["threads_per_core"] != 1:
             found = shown(options["threads_per_core"])

@@ -437,6 +437,23 @@ class AccountLimits:
         tres = _tres(job, nodes, cpus)
         return next(self._after(tres, 60 * job.limit, standing, self._qualities(standing, partition)), "")
 
+    def allow_all(self, parts: Sequence[tuple[SlurmJob, ClusterPartition, NodeShare]]) -> bool:
+        """Whether jobs can start together on what they would get: each one counts for those behind it."""
+        begun: list[tuple[UsageTotals, dict[str, int], int]] = []
+        for job, partition, share in parts:
+            nodes, cpus = share.nodes.bit_count(), sum(share.cpus.values())
+            job.reason = self.before(job, partition) or self.after(job, partition, nodes, cpus)
+            standing = self._standings.get(job)
+            if job.reason or standing is None:
+                break
+            tres, seconds = _tres(job, nodes, cpus), _seconds(60 * job.limit)
+            for tally in self._all(standing, self._qualities(standing, partition)):
+                tally.start(tres, seconds)
+                begun.append((tally, tres, seconds))
+        for tally, tres, seconds in begun:
+            tally.start(tres, seconds, -1)
+        return not any(job.reason for job, _, _ in parts)
+
     def _before(self, job: SlurmJob, standing: JobAssociation, qualities: tuple[SlurmQos, ...]) -> Iterator[str]:
         minutes, nodes = job.limit, job.min_nodes
         for qos, limits in _in_turn(qualities):
@@ -710,6 +727,10 @@ class SlurmRules:
         """Whether limits allow a job to start, whatever the nodes are. If not, it has the reason."""
         job.reason = self._keeper.before(job, partition)
         return not job.reason
+
+    def may_all_start(self, parts: Sequence[tuple[SlurmJob, ClusterPartition, NodeShare]]) -> bool:
+        """Whether limits allow jobs to start together, on what they would get. If not, one has the reason."""
+        return not self._keeper.has_limits or self._keeper.allow_all(parts)
 
     def lacks_licenses(self, job: SlurmJob, second: int) -> bool:
         """Whether a licence of a job that would start now is taken by others."""

@@ -29,7 +29,7 @@ from batprotocol.policies.slurm.cluster import ConfiguredCluster, bits_of, clust
 from batprotocol.policies.slurm.commands import obey, read_command
 from batprotocol.policies.slurm.controller import Controller
 from batprotocol.policies.slurm.priorities import order_of
-from batprotocol.policies.slurm.queue import SlurmJob, job_of
+from batprotocol.policies.slurm.queue import SlurmJob, hetjob_of, job_of
 from batprotocol.policies.slurm.reservations import Licenses, NodeReservation
 from batprotocol.policies.slurm.rules import SlurmRules, account_limits_of, preemption_of
 from batprotocol.policies.slurm.state import JobPriorities
@@ -318,7 +318,7 @@ class SlurmScheduler(Allocating, Scheduler):
         self._replies.has_called(self.now)
         if self._all_submitted and not self._is_finished:
             controller.no_more()
-        controller.advance(self.now)
+        controller.settle(self.now)
         if self._all_submitted and self._all_injected and controller.jobs and controller.is_stuck():
             controller.give_up(self.now)
         time = controller.next_time()
@@ -338,11 +338,14 @@ class SlurmScheduler(Allocating, Scheduler):
                 self._unknown_keys.report(event.job_id, event.job.extra_data)
             try:
                 request = read_request(event.job.extra_data)
-                job = job_of(self.controller.cluster, event, request, self._number)
+                job = job_of(self.controller.cluster, event, request, self._number, self.controller.hetjobs)
                 self._histories[job.id] = RunHistory(event.job_id, event.job)
                 self.controller.submit(job, request, self.now)
             except InputError as error:
                 self._replies.reject(event.job_id, error)
+                het = hetjob_of(event, self.controller.hetjobs)
+                if het is not None:
+                    self.controller.refuse_hetjob(het, self.now)
         arrivals.clear()
 
     # The controller's actions

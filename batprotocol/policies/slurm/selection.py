@@ -1,7 +1,7 @@
 """The choice of nodes as the loops see it: what a job gets now, and when it gets something at the earliest.
 
 `Linear` gives whole nodes (select/linear), of the smallest run of consecutive ones that is large enough, or at as few
-switches as possible (topology/tree). `consumable` gives shares of nodes.
+switches as possible (topology/tree). `consumable` gives shares of nodes. `HetStarts` has the starts of components.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from batprotocol.policies.slurm.cluster import (
     members,
     runs,
 )
-from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob
+from batprotocol.policies.slurm.queue import HetJob, JobStage, NodeShare, SlurmEntry, SlurmJob
 from batprotocol.sites.slurm.configuration import SwitchLine
 
 if TYPE_CHECKING:
     from batprotocol.policies._plan import Releases
 
 __all__ = [
+    "HetStarts",
     "Linear",
     "NodeReleases",
     "NodeSelector",
@@ -59,6 +60,59 @@ class PossibleStart(NamedTuple):
 
     start: int
     placement: NodeShare
+
+
+class HetStarts:
+    """When the components of heterogeneous jobs can start, as one run of backfill finds out.
+
+    This is Slurm's way: a component is planned for no time before those of the others that are known so far. All of
+    them start at the end of the run, if each one could.
+    """
+
+    def __init__(self) -> None:
+        self._starts: dict[HetJob, dict[SlurmJob, tuple[float, ClusterPartition]]] = {}
+        self._rows: dict[str, list[list[Any]]] = {}  # for each partition: planned start and heterogeneous job
+
+    def look(self, job: SlurmJob, partition: ClusterPartition) -> float:
+        """A component is looked at; returns when the others can start, infinity if one of them cannot."""
+        assert job.het is not None
+        mine = self._starts.setdefault(job.het, {})
+        mine.setdefault(job, (math.inf, partition))
+        return max((start for other, (start, _) in mine.items() if other is not job), default=0)
+
+    def note(self, job: SlurmJob, partition: ClusterPartition, start: float) -> None:
+        """A component could start at a time in a partition. Its earliest one counts."""
+        assert job.het is not None
+        mine = self._starts[job.het]
+        if start < mine[job][0]:
+            mine[job] = start, partition
+
+    def blocks(self, job: SlurmJob, partition: ClusterPartition, start: float) -> bool:
+        """Whether the plan of a component is left out, as its job and another one would wait for each other.
+
+        That is so where the other one is planned after it in this partition, and before it in another.
+        """
+        row = self._rows.setdefault(partition.name, [])
+        own = next((each for each in row if each[1] is job.het), None)
+        if own is None:
+            row.append(own := [start, job.het])
+        own[0] = max(own[0], start)
+        row.sort(key=lambda each: -each[0])
+        ahead = [het for _, het in row[: row.index(own)]]
+        for name, other in self._rows.items():
+            elsewhere = {het: planned for planned, het in other}
+            if name == partition.name or job.het not in elsewhere:
+                continue
+            if any(elsewhere.get(het, math.inf) < own[0] for het in ahead):
+                return True
+        return False
+
+    def ready(self, now: float) -> Iterator[list[tuple[SlurmJob, ClusterPartition]]]:
+        """The components, with their partitions, of each job that can start by now, in the order of the looks."""
+        for het, mine in self._starts.items():
+            waits = all(job.stage is JobStage.PENDING and not job.is_held for job in het.components.values())
+            if waits and len(mine) == het.size and all(start <= now for start, _ in mine.values()):
+                yield [(job, partition) for job, (_, partition) in mine.items()]
 
 
 class NodeSelector(Protocol):

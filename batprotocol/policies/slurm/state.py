@@ -1,6 +1,7 @@
 """The state that the parts of a controller share, and how jobs leave their nodes.
 
-Jobs end, are killed at a limit, give way or run again, and nodes are cleaned after them.
+Jobs start on some nodes now or later, end, are killed at a limit, give way or run again, and nodes are cleaned after
+them.
 """
 
 from __future__ import annotations
@@ -12,12 +13,20 @@ from typing import Final, Protocol
 from batprotocol.model import FinalJobState
 from batprotocol.policies.rules import PreemptMode
 from batprotocol.policies.slurm.clock import LoopClock, Phases
-from batprotocol.policies.slurm.cluster import ConfiguredCluster
+from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster
 from batprotocol.policies.slurm.consumable import Consumable
-from batprotocol.policies.slurm.queue import IneligibleJobs, JobStage, SlurmJob, SlurmQueue
+from batprotocol.policies.slurm.queue import (
+    HetJob,
+    IneligibleJobs,
+    JobStage,
+    NodeShare,
+    SlurmEntry,
+    SlurmJob,
+    SlurmQueue,
+)
 from batprotocol.policies.slurm.reservations import NodeReservations
-from batprotocol.policies.slurm.rules import SlurmRules
-from batprotocol.policies.slurm.selection import Linear, NodeSelector, PossibleStart
+from batprotocol.policies.slurm.rules import SlurmRules, victims_of
+from batprotocol.policies.slurm.selection import Linear, NodeReleases, NodeSelector, PossibleStart, notes_patience
 
 __all__ = [
     "Consumable",
@@ -28,6 +37,7 @@ __all__ = [
     "Linear",
     "NodeSelector",
     "PossibleStart",
+    "PossibleStarts",
     "TimeLimits",
     "selection_of",
 ]
@@ -111,11 +121,13 @@ class ControllerState:
     Attributes:
         jobs: the jobs that have not ended, by their first ids; running: those on nodes.
         ended: the jobs that have ended not long ago, in that order.
+        hetjobs: the heterogeneous jobs that have not ended, by their ids.
         now: the time, in seconds.
         available: the nodes that are neither down nor drained.
         completing: the nodes that no job can have yet, as they are not clean.
         others: how often something has changed that the queue does not show.
-        idle_runs: how often all of the queue was tried in vain since something happened.
+        idle_runs: how often all of the queue was tried in vain since something happened; idle_cycles: the same of
+            backfill.
     """
 
     def __init__(
@@ -138,9 +150,10 @@ class ControllerState:
         self.jobs: dict[str, SlurmJob] = {}
         self.running: dict[str, SlurmJob] = {}
         self.ended: dict[str, SlurmJob] = {}
+        self.hetjobs: dict[str, HetJob] = {}
         self.now = 0.0
         self.available, self.completing = cluster.up, 0
-        self.others = self.idle_runs = 0
+        self.others = self.idle_runs = self.idle_cycles = 0
 
     @property
     def second(self) -> int:
@@ -154,8 +167,84 @@ class ControllerState:
 
     def ask(self) -> None:
         """Something has happened, so both loops have something to do."""
-        self.idle_runs = 0
+        self.idle_runs = self.idle_cycles = 0
         self.clock.ask(self.now)
+
+
+class PossibleStarts:
+    """The starts that are possible for a job now or later, also if others give way to it.
+
+    Args:
+        state: the state of the controller.
+
+    Attributes:
+        any_switches: how many jobs have taken any switches, as they had waited for few of them long enough.
+    """
+
+    def __init__(self, state: ControllerState) -> None:
+        self._state = state
+        self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
+        self.any_switches = 0
+
+    def now(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> NodeShare | None:
+        """What a job gets of these nodes now; None if they are not enough."""
+        found = self._state.selection.now(job, partition, nodes)
+        if found is None and self._takes_any_switches(job, second):
+            found = self._state.selection.now(job, partition, nodes)
+        if job.leaves and job.misses_leaves:
+            self._spread.add(job)
+        return found
+
+    def earliest(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
+    ) -> PossibleStart | None:
+        """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+        leaves, job.leaves = 0 if self._takes_any_switches(job, now) else job.leaves, 0
+        found = self._state.selection.earliest(job, partition, nodes, now, late=late)
+        job.leaves = leaves
+        if found is not None and self._state.selection.is_too_spread(job, found.placement.nodes):
+            self._spread.add(job)
+            return None  # although it would have few switches later
+        if not self._state.cluster.preempts or (found is not None and found.start <= now):
+            return found
+        gone = self._candidates(job, partition, nodes, now)
+        return self._state.selection.earliest(job, partition, nodes, now, gone) if gone else found
+
+    def _takes_any_switches(self, job: SlurmJob, second: int) -> bool:
+        takes = notes_patience(job, second)
+        self.any_switches += takes
+        return takes
+
+    def frees(self, job: SlurmJob) -> NodeReleases | None:
+        """When nodes are free of running jobs, if a start depends on nothing else; None: it does."""
+        return None if self._state.cluster.preempts or job.leaves else self._state.selection.frees()
+
+    def victims(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
+        """The jobs that give way so that a job can start on these nodes; none if that is not possible."""
+        candidates = self._candidates(job, partition, nodes, second) if self._state.cluster.preempts else []
+        found = victims_of(candidates, lambda gone: self._state.selection.now(job, partition, nodes, gone))
+        return [] if found is None else found[0]
+
+    def _candidates(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
+        running, rules = self._state.running.values(), self._state.rules.preemption
+        return rules.candidates_on(nodes, running, SlurmEntry(job, partition, 0, 0), second)
+
+    def time_helps(self) -> bool:
+        """Whether time alone helps a job: it takes any switches later, or running jobs give way only then."""
+        terms = self._state.rules.preemption.terms
+        if self._state.cluster.preempts and any(terms(job).exempt for job in self._state.running.values()):
+            return True
+        return self._is_any_impatient()
+
+    def _is_any_impatient(self) -> bool:
+        """Whether a job waits for few switches, and takes any after some time.
+
+        Both loops look at it once more after that time. If it lacks nodes then, only an event can help it.
+        """
+        loops, second = self._state.cluster.loops, self._state.second
+        last = second - 2 * max(loops.sched_interval, loops.bf_interval)
+        self._spread = {job for job in self._spread if job.leaves and job.stage is JobStage.PENDING and not job.is_held}
+        return any(job.leaves_since == math.inf or job.leaves_since + job.leaves_wait >= last for job in self._spread)
 
 
 class TimeLimits:
@@ -205,6 +294,7 @@ class Endings:
         self._state = state
         self._limits = TimeLimits()
         self._cleanings: list[tuple[float, int, int, bool, SlurmJob, FinalJobState]] = []
+        self._leaders: list[SlurmJob] = []
 
     # Nodes
 
@@ -213,14 +303,23 @@ class Endings:
         mine = self._state
         if job.id not in mine.running:
             return
-        if state == FinalJobState.COMPLETED_WALLTIME_REACHED and job.stage is JobStage.RUNNING:
-            job.is_over = True  # Slurm looks at limits now and then only, and frees the nodes then
+        if job.stage is JobStage.RUNNING and (
+            state == FinalJobState.COMPLETED_WALLTIME_REACHED or self._has_leader(job)
+        ):
+            # Slurm looks at limits now and then only, and at the end of the leader for other components
+            job.is_over, job.outcome = True, state
             return
+        self._clean_later(job, state)
+
+    def _clean_later(self, job: SlurmJob, state: FinalJobState) -> None:
+        """A job has ended or was killed, and its nodes will be clean."""
+        mine = self._state
         if job.stage is JobStage.COMPLETING:
             clean = max(mine.phases.clean(job.own_id, job.killed), mine.now)
         else:
             clean = mine.phases.clean_end(job.own_id, mine.now)
             self._completes(job)
+            self._note_leader(job)
         early = mine.now + mine.phases.others
         if early < clean and job.killed < math.inf:
             heappush(self._cleanings, (early, job.number, job.task, False, job, state))
@@ -237,6 +336,26 @@ class Endings:
         mine.priorities.stopped(job, mine.now)
         mine.clock.renew(mine.now)
         mine.completing |= job.placement.nodes
+
+    def _has_leader(self, job: SlurmJob) -> bool:
+        """Whether a job is a component that has its nodes until its leader ends."""
+        leader = None if job.het is None else job.het.leader
+        return leader is not None and leader is not job and leader.stage in (JobStage.RUNNING, JobStage.COMPLETING)
+
+    def _note_leader(self, job: SlurmJob) -> None:
+        """A job ends: if it is a leader, so do the other components, unless they end at this time, too."""
+        if job.het is not None and not job.offset:
+            self._leaders.append(job)
+
+    def end_components(self) -> None:
+        """The other components of heterogeneous jobs end whose leaders have ended."""
+        leaders, self._leaders = self._leaders, []
+        for job in [job for leader in leaders if leader.het is not None for job in leader.het.jobs()]:
+            if job.stage is JobStage.RUNNING and job.offset:
+                if job.is_over:
+                    self._clean_later(job, job.outcome or FinalJobState.COMPLETED_SUCCESSFULLY)
+                else:
+                    self.kill([job])
 
     def next_clean(self) -> float:
         """When the nodes of a job are clean next; infinity: there is none."""
@@ -266,6 +385,7 @@ class Endings:
     def _leave(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job leaves its nodes: it is over, or runs again."""
         mine = self._state
+        self._note_leader(job)
         del mine.running[job.id]
         mine.others += 1
         mine.rules.left(job)
@@ -309,13 +429,21 @@ class Endings:
 
     def _again(self, job: SlurmJob) -> None:
         job.stage, job.runs_again, job.restarts = JobStage.PENDING, False, job.restarts + 1
-        job.placement, job.eligible, job.is_over = None, math.inf, False
+        job.placement, job.eligible, job.is_over, job.outcome = None, math.inf, False, None
         mine = self._state
         job.submitted = float(mine.second)  # it counts as submitted once its nodes are clean
         job.begin = job.submitted + _AGAIN
         mine.actions.again(job)
         mine.priorities.again(job, mine.now)
         mine.waiting.add(job)
+
+    def put_off(self, jobs: list[SlurmJob]) -> None:
+        """Jobs had started for a moment only. They wait as if they were to run again."""
+        mine = self._state
+        for job in jobs:
+            mine.queue.remove(job)
+            job.begin, job.eligible = float(mine.second + _AGAIN), math.inf
+            mine.waiting.add(job)
 
     def _forget(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job is over."""
@@ -326,12 +454,16 @@ class Endings:
         mine.waiting.remove(job)
         mine.queue.remove(job)
         job.stage = JobStage.DONE
+        if job.het is not None and all(each.stage is JobStage.DONE for each in job.het.components.values()):
+            mine.hetjobs.pop(job.het.id, None)
         mine.waiting.ended(job.id, state, mine.now, state.name.lower())
 
     def refuse(self, job: SlurmJob, why: str, state: FinalJobState = FinalJobState.REJECTED) -> None:
-        """A job that waits never runs."""
-        self._state.actions.reject(job, why)
-        self._forget(job, state)
+        """A job that waits never runs, nor do the other components of its heterogeneous job that wait."""
+        jobs = [job] if job.het is None else [each for each in job.het.jobs() if each.stage is JobStage.PENDING]
+        for each in jobs:
+            self._state.actions.reject(each, why)
+            self._forget(each, state)
 
     def kill(self, jobs: list[SlurmJob]) -> None:
         """Kill running jobs."""
@@ -343,7 +475,7 @@ class Endings:
             self._state.actions.kill(live)
         for job in jobs:
             if job.is_over:  # it has ended by itself, and only its nodes were still its own
-                self.ended(job, FinalJobState.COMPLETED_WALLTIME_REACHED)
+                self.ended(job, job.outcome or FinalJobState.COMPLETED_WALLTIME_REACHED)
 
     def requeue(self, job: SlurmJob) -> None:
         """A running job, which is to be killed, runs again later."""

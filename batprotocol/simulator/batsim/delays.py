@@ -10,16 +10,13 @@ the row in the results. The actors make the same calls of the queue, in the same
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from math import inf
 from typing import Any, Final, NamedTuple
 
 from mypy_extensions import mypyc_attr
 
 from batprotocol._util.counting import step
-from batprotocol.model import DelayProfile, FinalJobState, SimulationBeginsEvent
-from batprotocol.model.free_hosts import FrozenHosts
+from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.results import JobRow, Observer
 from batprotocol.results.arithmetic import Pair, difference
 from batprotocol.simulator.batsim import server as batsim_server
@@ -31,13 +28,15 @@ from batprotocol.simulator.batsim.messages import (
     ReplyDelivered,
     SubmitterStarted,
 )
+from batprotocol.simulator.batsim.planned_jobs import HostPlanner, PlannedJob, PlannerMaker
 from batprotocol.simulator.batsim.simulation_state import Setup, Simulation
 from batprotocol.simulator.batsim.submitters import Submitter
 from batprotocol.simulator.machine.machine import SimulatedMachine
 from batprotocol.simulator.machine.queue import EventQueue, SimulationActor
 from batprotocol.workloads import Workload
+from batprotocol.workloads.columns import StoredJob
 
-__all__ = ["Delay", "DelayJob", "HostPlanner", "delays_of", "run_delays"]
+__all__ = ["Delay", "delays_of", "run_delays"]
 
 
 # Jobs
@@ -82,139 +81,79 @@ def delays_of(setup: Setup, energy: bool) -> dict[str, Delay] | None:
     return found
 
 
-class DelayJob(SimulationActor):
-    """A job, from its submission to its end.
+class _DelayRun(SimulationActor):
+    """The run of a job, from its start to its end."""
 
-    Args:
-        stored: its row of the workload: its name inside the workload, its submission time in seconds, its hosts, its
-            profile, its walltime or None, and its extra data or None.
-        workload: the name of the workload.
-        delay: its profile.
+    __slots__ = ("_is_begun", "delay", "job", "runtime", "start")
 
-    Attributes:
-        name: its name inside the workload.
-        id: its full name.
-        time: its submission time, in seconds.
-        size: the number of hosts that it requests.
-        walltime: the seconds after which it is killed; infinity: never.
-        extra_data: its extra data, or None.
-        is_over: whether it has ended.
-        hosts: its hosts, once it has some. The planner sets them.
-        number: how many jobs came before it. The planner sets this attribute and the following ones.
-        submitted: the time of its submission, rounded.
-        expected: the seconds that it is expected to run.
-        end: its expected end.
-        key: its key in the queue order, and its number.
-        tried: the same in the order in which jobs are tried before their turn.
-    """
-
-    __slots__ = (
-        *("_delay", "_is_begun", "_requested", "_runtime", "_start", "end", "expected", "extra_data", "hosts", "id"),
-        *("is_over", "key", "name", "number", "size", "submitted", "time", "tried", "walltime"),
-    )
-
-    def __init__(
-        self, stored: tuple[str, float, int, str, float | None, str | None], workload: str, delay: Delay
-    ) -> None:
+    def __init__(self, job: PlannedJob, delay: Delay) -> None:
         super().__init__()
-        name, time, size, _, walltime, extra_data = stored
-        self.name = name
-        self.id = f"{workload}!{name}"
-        self.time = time
-        self.size = size
-        self.walltime = inf if walltime is None else walltime
-        self.extra_data = extra_data
-        self.is_over = False
-        self.hosts: FrozenHosts | None = None
-        self.number = 0
-        self.submitted = 0.0
-        self.expected = self.walltime
-        self.end = 0.0
-        self.key: Any = None
-        self.tried: Any = None
-        self._requested = walltime
-        self._delay = delay
+        self.job = job
+        self.delay = delay
+        self.start = 0.0
+        self.runtime: Pair = (0.0, 0.0)
         self._is_begun = False
-        self._start = 0.0
-        self._runtime: Pair = (0.0, 0.0)
 
     def run(self, simulator: Simulation) -> None:
-        queue, machine, hosts = simulator.queue, simulator.machine, self.hosts
+        queue, machine, job = simulator.queue, simulator.machine, self.job
+        hosts = job.hosts
         assert hosts is not None, "the planner has chosen them"
         now = queue.now
         if self._is_begun:
-            self.is_over = True
-            self._runtime = difference((now, 0.0), (self._start, 0.0))
+            job.is_over = True
+            self.runtime = difference((now, 0.0), (self.start, 0.0))
             for first, last in hosts.intervals:
                 machine.end_job(range(first, last + 1), now)
             simulator.reports.states()
-            queue.post_and_end(self, simulator.server.mailbox, self)
+            queue.post_and_end(self, simulator.server.mailbox, job)
             return
         self._is_begun = True
-        self._start = now
+        self.start = now
         self.host = hosts.intervals[0][0]
         for first, last in hosts.intervals:
             machine.begin_job(range(first, last + 1), now)
         simulator.reports.states()
-        queue.sleep(self, min(self._delay.seconds, self.walltime))
+        queue.sleep(self, min(self.delay.seconds, job.walltime))
 
-    def row(self, workload: str) -> JobRow:
-        """Its row in the results, after its end."""
-        delay, hosts = self._delay, self.hosts
-        assert hosts is not None, "it has run"
-        code = delay.return_code if delay.seconds < self.walltime else _WALLTIME_REACHED
-        return JobRow(
-            job_id=self.name,
-            workload_name=workload,
-            profile=delay.name,
-            submission_time=self.time,
-            requested_number_of_resources=self.size,
-            requested_time=self._requested,
-            final_state=_STATES.get(code, FinalJobState.COMPLETED_FAILED),
-            starting_time=self._start,
-            execution_time=self._runtime[0],
-            execution_time_rest=self._runtime[1],
-            allocated_resources=hosts.text,
-            consumed_energy=-1.0,
-        )
+
+def _row(job: PlannedJob, workload: str) -> JobRow:
+    """The row of a job in the results, after its end."""
+    stored: StoredJob = job.given
+    run: _DelayRun = job.run
+    delay, hosts = run.delay, job.hosts
+    assert hosts is not None, "it has run"
+    code = delay.return_code if delay.seconds < job.walltime else _WALLTIME_REACHED
+    return JobRow(
+        job_id=stored.id,
+        workload_name=workload,
+        profile=delay.name,
+        submission_time=job.time,
+        requested_number_of_resources=job.size,
+        requested_time=stored.walltime,
+        final_state=_STATES.get(code, FinalJobState.COMPLETED_FAILED),
+        starting_time=run.start,
+        execution_time=run.runtime[0],
+        execution_time_rest=run.runtime[1],
+        allocated_resources=hosts.text,
+        consumed_energy=-1.0,
+    )
 
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Items:
     """The jobs of a workload with their submission times. Each is made when it is needed."""
 
-    def __init__(self, workload: Workload, delays: dict[str, Delay]) -> None:
+    def __init__(self, workload: Workload) -> None:
         self._workload = workload
         self._name = workload.name
-        self._delays = delays
 
     def __len__(self) -> int:
         return len(self._workload)
 
-    def __getitem__(self, number: int) -> tuple[float, DelayJob]:
+    def __getitem__(self, number: int) -> tuple[float, PlannedJob]:
         stored = self._workload.record(number)
-        return stored.time, DelayJob(stored, self._name, self._delays[stored.profile])
-
-
-# Planners
-
-
-@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
-class HostPlanner(ABC):
-    """A decision component that counts hosts, without messages: which jobs start, and where."""
-
-    @abstractmethod
-    def turn(self, now: float, jobs: list[DelayJob]) -> list[DelayJob]:
-        """The jobs that start now, in this order. Each has its `hosts`.
-
-        Args:
-            now: the time of the message that there would be.
-            jobs: the jobs that were submitted, and those that have ended, in the order of events.
-        """
-
-
-PlannerMaker = Callable[[SimulationBeginsEvent], HostPlanner]
-"""Makes a planner at the beginning of a simulation."""
+        name, time, size, _, walltime, extra_data = stored
+        return time, PlannedJob(f"{self._name}!{name}", time, size, walltime, extra_data, stored)
 
 
 # Actors
@@ -233,11 +172,11 @@ class _Injector(SimulationActor):
 
     __slots__ = ("_jobs", "_next", "_planner", "_starting")
 
-    def __init__(self, planner: HostPlanner, jobs: list[DelayJob]) -> None:
+    def __init__(self, planner: HostPlanner, jobs: list[PlannedJob]) -> None:
         super().__init__()
         self._planner = planner
         self._jobs = jobs
-        self._starting: list[DelayJob] = []
+        self._starting: list[PlannedJob] = []
         self._next = -1
 
     def run(self, simulator: Simulation) -> None:
@@ -256,14 +195,15 @@ class _Injector(SimulationActor):
 class _Server(SimulationActor):
     """The server. Its messages are jobs that start or have ended, and those of the submitter."""
 
-    __slots__ = ("_has_news", "_jobs", "_make", "_planner", "_step", "_workload")
+    __slots__ = ("_delays", "_has_news", "_jobs", "_make", "_planner", "_step", "_workload")
 
-    def __init__(self, workload: str, make: PlannerMaker) -> None:
+    def __init__(self, workload: str, delays: dict[str, Delay], make: PlannerMaker) -> None:
         super().__init__()
         self._workload = workload
+        self._delays = delays
         self._make = make
         self._planner: HostPlanner | None = None
-        self._jobs: list[DelayJob] = []
+        self._jobs: list[PlannedJob] = []
         self._has_news = False  # whether there would be a message
         self._step = _BEGINNING
 
@@ -305,16 +245,19 @@ class _Server(SimulationActor):
     def _handle(self, message: Any, simulator: Simulation) -> bool:
         """Handle a message; whether the server must wait for something."""
         server = simulator.server
-        if isinstance(message, DelayJob):
+        if isinstance(message, PlannedJob):
             if not message.is_over:
-                simulator.queue.spawn(self, (message,))
+                stored: StoredJob = message.given
+                message.run = run = _DelayRun(message, self._delays[stored.profile])
+                simulator.queue.spawn(self, (run,))
                 return True
             self._jobs.append(message)
             self._has_news = True
             server.unfinished -= 1
             observer = simulator.reports.observer
             if observer is not None:
-                observer.job_ended(message.row(self._workload))
+                observer.job_ended(_row(message, self._workload))
+            message.run = None
         elif isinstance(message, ReplyDelivered):
             server.is_ready = True
         elif isinstance(message, JobsSubmitted):
@@ -346,8 +289,8 @@ def run_delays(setup: Setup, delays: dict[str, Delay], observer: Observer | None
     machine = SimulatedMachine(setup.platform, False, setup.corrected)
     queue, workload = EventQueue(machine), setup.workloads[0]
     simulation = Simulation(setup, queue, observer)
-    queue.start(Submitter(_Items(workload, delays), are_jobs=True))
-    queue.start(_Server(workload.name, make))
+    queue.start(Submitter(_Items(workload), are_jobs=True))
+    queue.start(_Server(workload.name, delays, make))
     simulation.reports.pstates(range(len(machine.hosts)), None)
     if not queue.run(simulation):
         raise simulation.deadlock()

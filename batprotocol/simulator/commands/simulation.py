@@ -38,7 +38,7 @@ from batprotocol.simulator import (
     watched,
     write_real_execution,
 )
-from batprotocol.simulator.batsim.delays import DelayJob, HostPlanner
+from batprotocol.simulator.batsim.planned_jobs import HostPlanner, PlannedJob
 
 if TYPE_CHECKING:
     from batprotocol.simulator import (
@@ -299,7 +299,7 @@ class _TimedPlanner(HostPlanner):
     def __init__(self, planner: HostPlanner, meter: _SimulationMeter) -> None:
         self._planner, self._meter = planner, meter
 
-    def turn(self, now: float, jobs: list[DelayJob]) -> list[DelayJob]:
+    def turn(self, now: float, jobs: list[PlannedJob]) -> list[PlannedJob]:
         began = time.perf_counter()
         found = self._planner.turn(now, jobs)
         self._meter.decided(time.perf_counter() - began)

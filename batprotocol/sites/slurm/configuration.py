@@ -317,8 +317,9 @@ def _partition(
     fields = dict(record.fields)
     members: set[str] = set()
     is_linear = reader.fields.get("select", {}).get("plugin", "linear") == "linear"
-    if is_linear and fields.get("over_subscribe") == "force" and fields["over_subscribe_jobs"] > 1:
-        reader.misses(record.line, "OverSubscribe=FORCE", "is not followed with select/linear")
+    kind = fields.get("over_subscribe")
+    if is_linear and kind in ("force", "yes") and fields["over_subscribe_jobs"] > 1:
+        reader.misses(record.line, f"OverSubscribe={kind.upper()}", "is not followed with select/linear")
     listed = ",".join(fields.pop("nodes", "").split())
     if _BEHIND.search(listed):
         reader.misses(record.line, "Nodes", _REFUSED_NAMES)

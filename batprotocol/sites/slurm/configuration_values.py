@@ -749,14 +749,11 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "preemption": ("gang", "within"),
     "jobs": (
-        *("complete_wait", "cpus_per_gpu", "max_array_size", "max_count"),
-        *("max_memory_per_cpu", "max_memory_per_node", "memory_per_gpu", "reservation_overrun"),
+        *("complete_wait", "max_array_size", "max_count"),
+        *("max_memory_per_cpu", "max_memory_per_node", "reservation_overrun"),
     ),
     "node": ("cores_reserved", "disk"),
-    "partition": (
-        *("alternate", "cpus_per_gpu"),
-        *("exclusive_user", "max_cpus_per_node", "max_memory_per_cpu", "max_memory_per_node", "memory_per_gpu"),
-    ),
+    "partition": (*("alternate", "max_cpus_per_node", "max_memory_per_cpu", "max_memory_per_node"),),
 }
 MISSED: Final = frozenset(f"{part}.{name}".lstrip(".") for part, names in _FIELDS.items() for name in names)
 """These fields."""
@@ -772,7 +769,6 @@ VALUES: Final[Mapping[str, frozenset[Any]]] = {
     "topology": frozenset(("3d_torus", "hypercube", "block")),
     "preemption.mode": frozenset(("suspend",)),
     "partition.preempt_mode": frozenset(("suspend", "gang")),
-    "partition.over_subscribe": frozenset(("yes",)),
 }
 """Fields that are followed, and their values that are not."""
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.policies.slurm.cluster import ClusterNode
-from batprotocol.policies.slurm.consumable import CoreRows
 from batprotocol.policies.slurm.queue import NodeShare
+from batprotocol.policies.slurm.resources import CoreRows
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.configuration import configuration_of
 
@@ -42,18 +42,22 @@ GPUS = """
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 GresTypes=gpu
-NodeName=n[0-1] CPUs=8 Gres=gpu:2
+NodeName=n[0-1] CPUs=8 Gres=gpu:4
 PartitionName=p Nodes=ALL Default=YES
 """
 
 
 def test_idle_cores_do_not_matter_to_jobs_with_gpus_on_each_node() -> None:
-    """Jobs without GPUs, and those with `--gpus`, take the node with the fewest idle cores instead."""
+    """Jobs without GPUs, and those with `--gpus` alone, take the node with the fewest idle cores instead.
+
+    A real Slurm gave these nodes to the same jobs.
+    """
     asked: list[dict[str, object]] = [
         {"slurm": {"tasks": 1, "nodelist": "n0"}},
         {"slurm": {"tasks": 5, "nodelist": "n1"}},
         {"slurm": {"tasks": 1}, "gres": "gpu:1"},
         {"slurm": {"tasks": 1, "gpus": 1}},
+        {"slurm": {"gpus": 1}},
     ]
     jobs = [
         StaticJob(str(number), 1 + number * 4.0, 1, DelayProfile(300.0), 600.0, json.dumps(each))
@@ -61,7 +65,7 @@ def test_idle_cores_do_not_matter_to_jobs_with_gpus_on_each_node() -> None:
     ]
     scheduler = SlurmScheduler(configuration_of(GPUS))
     simulate(described_platform("n[0-1] cores=8"), Workload(jobs), scheduler)
-    assert [start.nodes for start in scheduler.starts] == [(0,), (1,), (0,), (1,)]
+    assert [start.nodes for start in scheduler.starts] == [(0,), (1,), (0,), (0,), (1,)]
 
 
 @settings(max_examples=60, deadline=None)

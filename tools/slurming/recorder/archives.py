@@ -18,7 +18,8 @@ LEFT_OUT = ("sdiag", "sacct")
 """The keys of recordings that archives do not have."""
 LOGGED = re.compile(
     r"(debug:  )?(sched: Running|sched: Created|sched/backfill: _attempt_backfill: beginning|Time limit"
-    r"|Reservation ended|_slurm_rpc_(submit_batch_job: JobId|kill_job)|Reque|requeue job|_job_requeue_op|preempted"
+    r"|Reservation ended|_slurm_rpc_(submit_batch_(het_)?job: JobId|kill_job)|Reque|requeue job|_job_requeue_op"
+    r"|preempted"
     r"|setting \d+ sec|update_node: .*state set|node_did_resp|_job_complete: .*(WEXIT|WTERM)|Purging vestigial"
     r"|Node \S+ now responding|_slurm_rpc_(update|requeue)|sched: _(update|hold|release)_job)"
 )
@@ -28,7 +29,7 @@ JOB = (
     *("JobState", "Reason", "Dependency", "Requeue", "Restarts", "ExitCode", "TimeLimit", "SubmitTime", "EligibleTime"),
     *("AccrueTime", "StartTime", "EndTime", "PreemptTime", "Scheduler", "Partition", "NodeList", "NumNodes", "NumCPUs"),
     *("NumTasks", "CPUs/Task", "TRES", "MinMemoryNode", "MinMemoryCPU", "CPU_IDs", "GRES", "allocated", "Licenses"),
-    *("Reservation", "OverSubscribe"),
+    *("Reservation", "OverSubscribe", "HetJobId", "HetJobOffset"),
 )
 COMPLETED = (
     *("JobId", "ArrayJobId", "ArrayTaskId", "JobState", "Partition", "StartTime", "EndTime", "NodeList", "SubmitTime"),
