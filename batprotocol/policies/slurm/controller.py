@@ -376,8 +376,8 @@ class Controller:
         """
         used, placed = 0, list[NodeShare]()
         for job, partition, minutes in parts:
-            left = self.reservations.usable(job, self.second, minutes, moves=True)
-            nodes = 0 if left is None or left.start > self.second else left.nodes & self.available
+            left = self.reservations.usable(job, self.second, minutes)
+            nodes = 0 if left is None else left.nodes & self.available
             nodes &= partition.nodes & job.allowed & ~(used | self._state.completing)
             found = None if job.required & ~nodes else self._starts.now(job, partition, nodes, self.second)
             if found is None or self.rules.lacks_licenses(job, self.second):

@@ -563,10 +563,9 @@ class _BackfillRun:
             if frees is not None:
                 begin = self.space.next_room(begin, length, mine, count, frees)
             left = starter.reservations.usable(job, begin, minutes)
-            if left is None or left.start > self.window_end:
+            if left is None or begin > self.window_end:
                 self.until = now
                 break
-            begin = left.start
             nodes = left.nodes & mine
             end = max(begin, now) + length
             nodes, later = self.space.usable(begin, end, nodes)

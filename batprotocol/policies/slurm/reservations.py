@@ -26,8 +26,8 @@ __all__ = [
 class NodeReservation(Window, frozen=True, kw_only=True):
     """A reservation of nodes: a window with a name, whose hosts are the nodes.
 
-    With the flag FLEX, its jobs may begin before it, end after it, and have other nodes as well. With ANY_NODES, they may
-    have other nodes. OVERLAP and MAINT let its nodes be in other reservations, too.
+    With the flag FLEX, its jobs may begin before it, end after it, and have other nodes as well. With ANY_NODES, they
+    may have other nodes. OVERLAP and MAINT let its nodes be in other reservations, too.
 
     Args:
         nodes: the set of its nodes: the same as `hosts`.
@@ -78,15 +78,13 @@ class NodeReservation(Window, frozen=True, kw_only=True):
 
 
 class Usable(NamedTuple):
-    """The nodes that reservations leave to a job, and when.
+    """The nodes that reservations leave to a job that starts at a time.
 
     Attributes:
-        start: when it can start at the earliest.
         nodes: the nodes that it can have then.
         is_less: whether a reservation keeps nodes from it.
     """
 
-    start: int
     nodes: int
     is_less: bool
 
@@ -180,7 +178,7 @@ class NodeReservations:
             None if it cannot start then.
         """
         if not self._known and not job.reservation:
-            return Usable(when, -1, False)
+            return Usable(-1, False)
         if job.reservation:
             own = self._known.get(job.reservation)
             if own is None or own.end <= when:
@@ -200,7 +198,7 @@ class NodeReservations:
             if each.begin < end and each.end > when and each.nodes & nodes and (own is None or own.minds(each)):
                 nodes &= ~each.nodes
                 is_less = True
-        return Usable(when, nodes, is_less)
+        return Usable(nodes, is_less)
 
     def limit_of(self, job: SlurmJob, over: float) -> float:
         """When the limit of a running job is over: that of its reservation counts, too."""
