@@ -746,7 +746,8 @@ class _CompiledRun(_BackfillRun):
             The nodes that the job may have, the fewest that it needs, those with what the partition wants, the seconds
             for which it needs them, and the flags of what is known of it.
         """
-        flags = _PLAIN if not (job.reservation or job.leaves or job.required) else 0
+        has_features = bool(job.alternatives or job.counts)
+        flags = _PLAIN if not (job.reservation or job.leaves or job.required or has_features) else 0
         flags |= _ASKS if job.array is not None or job.licenses or not partition.is_up else 0
         flags |= 0 if self.linear.takes_best_fit(job, partition) else _CHOOSES
         nodes = partition.nodes & job.allowed & ((1 << self.linear.width) - 1)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from enum import Enum
 from heapq import heappop
 from itertools import count
@@ -27,7 +28,7 @@ from batprotocol.policies.jobs import DependentJobs, QueuedJob, QueueEntry, Sort
 from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, NodeSharing, bits_of, members
 from batprotocol.sites.slurm.texts import span
 from batprotocol.workloads.requests import Request, expanded_names
-from batprotocol.workloads.requests.notation import Dependency, matches
+from batprotocol.workloads.requests.notation import Dependency, Expression, matches
 from batprotocol.workloads.requests.request import ArrayTask
 
 __all__ = [
@@ -107,6 +108,9 @@ class SlurmJob(QueuedJob):
         gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task;
             gpu_type: their type, "" for any; cpus_per_gpu, memory_per_gpu: the CPUs and MiB that come with each GPU.
         fitting: the nodes that its constraint allows; allowed: those of them that its lists allow.
+        alternatives: sets of nodes of which it has those of one only; empty: it may mix all.
+        counts: how many of its nodes are of which set at least.
+        own_cpus: the CPUs that it needs, if they do not follow from its tasks and nodes; 0: they do.
         required: the nodes that it must have.
         is_single: whether it has one thread of each of its cores.
         is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
@@ -133,6 +137,9 @@ class SlurmJob(QueuedJob):
         *(
             "account",
             "allowed",
+            "alternatives",
+            "counts",
+            "own_cpus",
             "array",
             "array_limit",
             "begin",
@@ -200,6 +207,9 @@ class SlurmJob(QueuedJob):
         ) = 0
         self.gres: tuple[tuple[str, str, int], ...] = ()
         self.allowed = self.fitting = -1
+        self.alternatives: tuple[int, ...] = ()
+        self.counts: tuple[tuple[int, int], ...] = ()
+        self.own_cpus = 0
         self.required = 0
         self.is_exclusive = self.is_contiguous = self.is_held = self.is_single = False
         self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = False
@@ -227,7 +237,28 @@ class SlurmJob(QueuedJob):
     @property
     def cpus(self) -> int:
         """The CPUs that it needs at least, all nodes together."""
-        return max(self.tasks * self.cpus_per_task, self.min_nodes)
+        return self.own_cpus or max(self.tasks * self.cpus_per_task, self.min_nodes)
+
+    def part(self, nodes: int) -> SlurmJob:
+        """The same job with so many nodes only, and a CPU of each."""
+        made = copy(self)
+        made.min_nodes = made.own_cpus = nodes
+        made.takes_least, made.required = True, 0
+        return made
+
+    def alone(self) -> SlurmJob:
+        """The same job with cores of its own."""
+        made = copy(self)
+        made.oversubscribes = False
+        return made
+
+    def with_nodes(self, nodes: int) -> SlurmJob:
+        """The same job, which must have these nodes, too."""
+        made = copy(self)
+        made.required |= nodes
+        made.min_nodes = max(self.min_nodes, made.required.bit_count())
+        made.own_cpus = max(self.cpus, made.min_nodes)
+        return made
 
     def is_on(self, nodes: int) -> bool:
         """Whether it has one of these nodes."""
@@ -711,14 +742,18 @@ def _allow(made: SlurmJob, cluster: ConfiguredCluster, request: Request, options
     numbers = {node.name: number for number, node in enumerate(cluster.nodes)} if named else {}
     allowed = (1 << len(cluster.nodes)) - 1
     if request.constraint is not None:
-        fitting = bits_of(
-            number for number, node in enumerate(cluster.nodes) if matches(request.constraint.each, node.features)
-        )
+        fitting = _matching(cluster, request.constraint.each)
         if fitting.bit_count() < made.min_nodes:
             raise InputError(
                 f"{fitting.bit_count()} nodes have {request.constraint.text!r}, and it asks for {made.min_nodes}"
             )
         allowed &= fitting
+        made.alternatives = tuple(_matching(cluster, each) & fitting for each in request.constraint.same)
+        made.counts = tuple((count, _matching(cluster, each) & fitting) for count, each in request.constraint.counts)
+        if made.alternatives and max(each.bit_count() for each in made.alternatives) < made.min_nodes:
+            raise InputError(f"too few nodes have the same of {request.constraint.text!r} for {made.min_nodes}")
+        if any(nodes.bit_count() < count for count, nodes in made.counts):
+            raise InputError(f"too few nodes have what {request.constraint.text!r} counts")
     made.fitting = allowed
     for name in excluded:
         allowed &= ~(1 << numbers[name]) if name in numbers else -1
@@ -737,6 +772,11 @@ def _allow(made: SlurmJob, cluster: ConfiguredCluster, request: Request, options
     cpus = max(_most_cpus(cluster, each.nodes & allowed, made.max_nodes) for each in made.partitions)
     if cpus < made.cpus:
         raise InputError(f"it asks for {made.cpus} CPUs, and the nodes that it can have at once have {cpus}")
+
+
+def _matching(cluster: ConfiguredCluster, expression: Expression | None) -> int:
+    """The nodes whose features match an expression."""
+    return bits_of(number for number, node in enumerate(cluster.nodes) if matches(expression, node.features))
 
 
 def _most_cpus(cluster: ConfiguredCluster, nodes: int, count: float) -> int:

@@ -232,7 +232,7 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
     tasks = job.tasks if job.has_tasks else 0
     return NodeDemand(
         is_whole=job.is_exclusive or partition.is_exclusive,
-        cpus=max(job.tasks * step, job.min_nodes),
+        cpus=job.cpus,
         least=each or step,
         step=step,
         rounds=bool(job.tasks_per_node or job.gpus_per_task or memory_per_cpu),

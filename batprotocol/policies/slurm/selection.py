@@ -34,7 +34,9 @@ __all__ = [
     "NodeSelector",
     "PossibleStart",
     "SwitchTree",
+    "first_start",
     "notes_patience",
+    "share_now",
     "tree_of",
     "wanted_nodes",
 ]
@@ -172,6 +174,64 @@ class NodeSelector(Protocol):
             without: running jobs whose share counts as free.
             late: a start after this second is too late, so that its nodes may be left out; 0: none is.
         """
+
+
+def share_now(
+    selection: NodeSelector, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
+) -> NodeShare | None:
+    """The share that a job gets of these nodes now, as its features want it; None if they are not enough.
+
+    Of alternatives, the first one that is enough counts. Counted nodes are chosen first, those of each feature in turn.
+
+    Args:
+        selection: the nodes.
+        job, partition, nodes, without: as `NodeSelector.now` has them.
+    """
+    gone = list(without)
+    if job.counts:
+        taken = 0
+        for count, each in job.counts:
+            found = selection.now(job.part(count), partition, nodes & each & ~taken, gone)
+            if found is None:
+                return None
+            taken |= found.nodes
+        return selection.now(job.with_nodes(taken), partition, nodes, gone)
+    tries = (selection.now(job, partition, nodes & each, gone) for each in job.alternatives or (-1,))
+    return next((found for found in tries if found is not None), None)
+
+
+def first_start(
+    selection: NodeSelector,
+    job: SlurmJob,
+    partition: ClusterPartition,
+    nodes: int,
+    now: int,
+    without: Iterable[SlurmJob] = (),
+    late: int = 0,
+) -> PossibleStart | None:
+    """When and where a job can start, as its features want it; None: never. Of alternatives, the earliest one counts.
+
+    Args:
+        selection: the nodes.
+        job, partition, nodes, now, without, late: as `NodeSelector.earliest` has them.
+    """
+    gone = list(without)
+    if partition.sharing_of(job.oversubscribes) is not partition.sharing_of(False):
+        found = first_start(selection, job.alone(), partition, nodes, now, gone)
+        if found is not None and found.start <= now:
+            return found  # although the first loop would not give it these nodes: it waits then, and so do they
+    if job.counts:
+        start, taken = now, 0
+        for count, each in job.counts:
+            found = selection.earliest(job.part(count), partition, nodes & each & ~taken, now, gone)
+            if found is None:
+                return None
+            start, taken = max(start, found.start), taken | found.placement.nodes
+        found = selection.earliest(job.with_nodes(taken), partition, nodes, now, gone)
+        return None if found is None else PossibleStart(max(start, found.start), found.placement)
+    late = 0 if job.alternatives else late
+    tries = [selection.earliest(job, partition, nodes & each, now, gone, late) for each in job.alternatives or (-1,)]
+    return min((each for each in tries if each is not None), key=lambda each: each.start, default=None)
 
 
 def wanted_nodes(job: SlurmJob, partition: ClusterPartition, count: int) -> tuple[int, float]:

@@ -26,7 +26,15 @@ from batprotocol.policies.slurm.queue import (
 )
 from batprotocol.policies.slurm.reservations import NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules, victims_of
-from batprotocol.policies.slurm.selection import Linear, NodeReleases, NodeSelector, PossibleStart, notes_patience
+from batprotocol.policies.slurm.selection import (
+    Linear,
+    NodeReleases,
+    NodeSelector,
+    PossibleStart,
+    first_start,
+    notes_patience,
+    share_now,
+)
 
 __all__ = [
     "Consumable",
@@ -188,9 +196,9 @@ class PossibleStarts:
 
     def now(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> NodeShare | None:
         """What a job gets of these nodes now; None if they are not enough."""
-        found = self._state.selection.now(job, partition, nodes)
+        found = share_now(self._state.selection, job, partition, nodes)
         if found is None and self._takes_any_switches(job, second):
-            found = self._state.selection.now(job, partition, nodes)
+            found = share_now(self._state.selection, job, partition, nodes)
         if job.leaves and job.misses_leaves:
             self._spread.add(job)
         return found
@@ -200,7 +208,7 @@ class PossibleStarts:
     ) -> PossibleStart | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
         leaves, job.leaves = 0 if self._takes_any_switches(job, now) else job.leaves, 0
-        found = self._state.selection.earliest(job, partition, nodes, now, late=late)
+        found = first_start(self._state.selection, job, partition, nodes, now, late=late)
         job.leaves = leaves
         if found is not None and self._state.selection.is_too_spread(job, found.placement.nodes):
             self._spread.add(job)
@@ -208,7 +216,7 @@ class PossibleStarts:
         if not self._state.cluster.preempts or (found is not None and found.start <= now):
             return found
         gone = self._candidates(job, partition, nodes, now)
-        return self._state.selection.earliest(job, partition, nodes, now, gone) if gone else found
+        return first_start(self._state.selection, job, partition, nodes, now, gone) if gone else found
 
     def _takes_any_switches(self, job: SlurmJob, second: int) -> bool:
         takes = notes_patience(job, second)
@@ -217,12 +225,13 @@ class PossibleStarts:
 
     def frees(self, job: SlurmJob) -> NodeReleases | None:
         """When nodes are free of running jobs, if a start depends on nothing else; None: it does."""
-        return None if self._state.cluster.preempts or job.leaves else self._state.selection.frees()
+        is_special = job.leaves or job.alternatives or job.counts
+        return None if self._state.cluster.preempts or is_special else self._state.selection.frees()
 
     def victims(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
         """The jobs that give way so that a job can start on these nodes; none if that is not possible."""
         candidates = self._candidates(job, partition, nodes, second) if self._state.cluster.preempts else []
-        found = victims_of(candidates, lambda gone: self._state.selection.now(job, partition, nodes, gone))
+        found = victims_of(candidates, lambda gone: share_now(self._state.selection, job, partition, nodes, gone))
         return [] if found is None else found[0]
 
     def _candidates(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:

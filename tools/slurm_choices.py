@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Asks a real Slurm which nodes, CPUs and GPUs a job gets, in thousands of states, and keeps the answers.
+
+python tools/slurm_choices.py --seeds 1-12 choices.json.xz                 # all kinds
+python tools/slurm_choices.py --seeds 7 --kind gpus --count 500 gpus.json.xz
+
+A seed makes a cluster of a kind. `salloc --immediate` asks it for one job after the other, some of which end in
+between, so each answer depends on the state that the answers before it left. No job runs, and nothing waits: an answer
+takes a tenth of a second. `tests/policies/slurm/test_choices.py` asks the policy `slurm` in the same states.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tools")]
+
+from slurm_equality import seeds_of  # noqa: E402
+from slurming.recorder.clusters import Planned  # noqa: E402 (its folder is on the path now)
+from slurming.recorder.plans import Nodes, Plan  # noqa: E402
+from slurming.situations import expanded  # noqa: E402
+
+__all__ = ["KINDS", "ask"]
+
+_EIGHT: Final = "CPUs=8 Sockets=2 CoresPerSocket=4 ThreadsPerCore=1"
+_ALL: Final = "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=10"
+_MOST: Final = 14
+"""The jobs that are there at once at most."""
+_PATIENCE: Final = 20.0
+
+Questions = Callable[[Random], list[str]]
+"""The options of a job, drawn."""
+
+
+def _conf(select: str, **more: str) -> dict[str, str]:
+    return {"SelectType": "select/cons_tres", "SelectTypeParameters": select, **more}
+
+
+def _one_of(draw: Random, *texts: str) -> list[str]:
+    return draw.choice(texts).split()
+
+
+def sharing(draw: Random) -> tuple[Plan, Questions]:
+    """Two partitions, whose jobs share cores or not."""
+    groups = [Nodes(draw.randint(3, 4), "CPUs=4 RealMemory=8000")]
+    groups.append(Nodes(draw.randint(2, 3), f"{_EIGHT} RealMemory=16000"))
+    memory = draw.choice(["", " DefMemPerCPU=700"])
+    first, second = draw.choice(["YES:2", "YES:4", "YES:2", "NO", "FORCE:2"]), draw.choice(["NO", "YES:2", "NO"])
+    last = sum(each.count for each in groups) - 1
+    partitions = [
+        f"{_ALL}{memory} OverSubscribe={first} State=UP",
+        f"PartitionName=two Nodes=n[2-{last}] MaxTime=INFINITE DefaultTime=10{memory} OverSubscribe={second} State=UP",
+    ]
+
+    def question(draw: Random) -> list[str]:
+        count, tasks = draw.randint(1, 3), draw.randint(1, 3)
+        words = _one_of(
+            draw,
+            *("-n1", "-n2", "-n3", "-n4", "-n5", "-n6", "-n1 -c2", "-n2 -c2", "-n3 -c2", "-n1 -c3", "-n2 -c3"),
+            *(f"-N{count} --ntasks-per-node={tasks}", f"-N{count}", "-N2 -n5", "-N1-3", "-N1-3 -n4", "-N2-4 -n6"),
+        )
+        options = ("--oversubscribe", "--exclusive=user", "--exclusive", "--spread-job", "--use-min-nodes")
+        if draw.random() < 0.5:
+            words += draw.choices(options, (25, 8, 5, 7, 7))
+        return words + (["-p", "two"] if draw.random() < 0.15 else [])
+
+    select = draw.choice(["CR_Core", "CR_CPU", "CR_Core_Memory"])
+    return Plan("sharing", 0, _conf(select), groups, partitions, []), question
+
+
+def features(draw: Random) -> tuple[Plan, Questions]:
+    """Nodes with features and weights."""
+    groups = [
+        Nodes(3, "CPUs=4 Feature=a,fast"),
+        Nodes(3, "CPUs=4 Feature=b,fast" + draw.choice([" Weight=4", "", ""])),
+        Nodes(3, draw.choice(["CPUs=4", "CPUs=2", _EIGHT]) + " Feature=b,slow" + draw.choice(["", " Weight=2"])),
+    ]
+
+    def question(draw: Random) -> list[str]:
+        least = draw.randint(1, 4)
+        sizes = (
+            f"-N{least}",
+            f"-n{least}",
+            f"-N{least}-{least + 2}",
+            f"-n{least + 2}",
+            f"-N{min(least, 3)} -n{least + 4}",
+        )
+        words, node = _one_of(draw, *sizes), draw.randint(0, 8)
+        more = _one_of(
+            draw,
+            *("--contiguous", "--spread-job", "--use-min-nodes", f"-x n{node}", f"-w n{node}"),
+            *(f"-w n{node} --contiguous", "-C [a|b]", "-C [fast|slow]", "-C a|slow", "-C fast&b", "-C fast"),
+            *("-C [a*1&b*2]", "-C [fast*1&slow*1]", "-C [b*2&a*1]", "-C [slow*1&fast*2]"),
+        )
+        if "*" in more[-1]:
+            return ["-N3", *more]
+        return words + more if draw.random() < 0.8 else words
+
+    plan = Plan("features", 0, _conf(draw.choice(["CR_Core", "CR_Core", "CR_CPU"])), groups, [f"{_ALL} State=UP"], [])
+    return plan, question
+
+
+def gpus(draw: Random) -> tuple[Plan, Questions]:
+    """Nodes with GPUs of two types, of one, and of none."""
+    first, weight = draw.choice(["CPUs=8", _EIGHT]), draw.choice(["Weight=5", "Weight=1"])
+    groups = [
+        Nodes(2, f"{first} RealMemory=16000 Gres=gpu:a100:2,gpu:v100:2"),
+        Nodes(2, f"{first} RealMemory=16000 Gres=gpu:v100:4 {weight}"),
+        Nodes(2, "CPUs=4 RealMemory=8000"),
+    ]
+    gres = (
+        "NodeName=n[0-1] Name=gpu Type=a100 File=/dev/gpu[0-1]\n"
+        "NodeName=n[0-1] Name=gpu Type=v100 File=/dev/gpu[2-3]\n"
+        "NodeName=n[2-3] Name=gpu Type=v100 File=/dev/gpu[0-3]\n"
+    )
+
+    def question(draw: Random) -> list[str]:
+        kind, some = draw.choice(["", "", "v100:", "a100:"]), draw.randint(1, 5)
+        few, each = draw.randint(1, 3), draw.randint(1, 3)
+        return _one_of(
+            draw,
+            *(f"-n1 --gres=gpu:{kind}{few}", f"-n1 --gres=gpu:{kind}1", "-n1 --gres=gpu:a100:1,gpu:v100:1"),
+            *(f"-n4 --gres=gpu:{kind}1", f"-n1 -c3 --gres=gpu:{kind}1", f"-n2 -c2 --gres=gpu:{kind}1"),
+            *(f"-N2 --gres=gpu:{kind}{min(few, 2)}", f"-N2 --ntasks-per-node=2 --gres=gpu:{kind}1"),
+            *(f"-N1 -n3 --gpus-per-node={kind}{min(few, 2)}", f"--gpus={kind}{some}", f"--gpus={kind}1"),
+            *(f"-n4 --gpus={kind}2", f"-N2 --gpus={kind}{min(some + 1, 4)}", f"-n2 --gpus-per-task={kind}1"),
+            *(f"-n3 --gpus-per-task={kind}1", f"-n2 -c2 --gpus-per-task={kind}1"),
+            *(f"--gpus={kind}{few} --cpus-per-gpu={each}", f"-n1 --gres=gpu:{kind}1 --cpus-per-gpu={few}"),
+            *(f"-n1 --gres=gpu:{min(few, 2)} --mem-per-gpu={1500 * each}", f"--gpus={few} --mem-per-gpu=3000"),
+            *("-n5", "-n2", "-n6", "-n1 -c3", "-n3 -c2", "-n2 -c2", "-N2 --ntasks-per-node=3"),
+        )
+
+    conf = _conf(draw.choice(["CR_Core", "CR_Core", "CR_Core_Memory"]), GresTypes="gpu")
+    return Plan("gpus", 0, conf, groups, [f"{_ALL} DefMemPerCPU=800 State=UP"], [], gres=gres), question
+
+
+KINDS: Final[Mapping[str, Callable[[Random], tuple[Plan, Questions]]]] = {
+    "sharing": sharing,
+    "features": features,
+    "gpus": gpus,
+}
+"""The kinds: each draws a cluster, and draws the questions."""
+
+
+def ask(kind: str, seed: int, count: int) -> dict[str, Any]:
+    """Ask a Slurm of a kind for a number of jobs.
+
+    Returns:
+        The configuration, with the keys of a recording, and `asked`: for each job, the ids of those that ended before,
+        its user, its options, and its id and nodes (for each its cores, MiB and generic resources), or what was said.
+    """
+    draw = Random(f"{kind} {seed}")
+    plan, question = KINDS[kind](draw)
+    asked: list[dict[str, Any]] = []
+    running: list[int] = []
+    with tempfile.TemporaryDirectory(prefix="slurm-") as name, Planned(Path(name), plan) as cluster:
+        fails = 0
+        for _ in range(count):
+            ends = []
+            if running and (fails or draw.random() < 0.15 or len(running) > _MOST):
+                ends = draw.sample(running, min(len(running), draw.randint(1, 3) + fails))
+                running = [each for each in running if each not in ends]
+                _end(cluster, ends)
+            row: dict[str, Any] = {"ends": ends, "user": f"u{draw.randint(1, 3)}", "args": question(draw)}
+            words = [*cluster.users.words(row["user"]), *row["args"]]
+            said = cluster.command("salloc", "--immediate", "--no-shell", "-t", "600", *words).stderr
+            found = re.search(r"Granted job allocation (\d+)", said)
+            if found is None:
+                row["said"] = said.strip().splitlines()[-1]
+                fails += 1
+            else:
+                row["id"], fails = int(found[1]), 0
+                running.append(row["id"])
+                row["nodes"] = _nodes(cluster, row["id"])
+            asked.append(row)
+    nodes = [{"count": each.count, "conf": each.conf} for each in plan.nodes]
+    files = {"partitions": plan.partitions, "gres": plan.gres, "topology": "", "dbd": False}
+    return {"config": kind, "seed": seed, "slurm_conf": plan.slurm_conf, "nodes": nodes, **files, "asked": asked}
+
+
+def _end(cluster: Planned, jobs: list[int]) -> None:
+    """End jobs, and wait until their nodes are clean."""
+    cluster.command("scancel", *map(str, jobs))
+    numbers = ",".join(map(str, jobs))
+    last = time.monotonic() + _PATIENCE
+    while cluster.command("squeue", "-h", "-t", "CG,R", "-j", numbers).stdout.strip():
+        if time.monotonic() > last:
+            raise RuntimeError(f"these jobs do not end: {numbers}")
+        time.sleep(0.03)
+
+
+def _nodes(cluster: Planned, job: int) -> dict[str, tuple[list[int], int, str]]:
+    """The nodes of a job: the cores, MiB and generic resources that it has of each."""
+    text = cluster.command("scontrol", "show", "job", "-d", "-o", str(job)).stdout
+    found: dict[str, tuple[list[int], int, str]] = {}
+    for nodes, ids, memory, gres in re.findall(r" Nodes=(\S+) CPU_IDs=(\S+) Mem=(\d+) GRES=(\S*)", text):
+        cores: list[int] = []
+        for part in ids.split(","):
+            first, _, last = part.partition("-")
+            cores += range(int(first), int(last or first) + 1)
+        found |= dict.fromkeys(expanded(nodes), (cores, int(memory), gres))
+    return found
+
+
+def main() -> int:
+    """Ask, and write the answers to a file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("output", type=Path, help="the file to write, such as choices.json.xz")
+    parser.add_argument("--seeds", type=seeds_of, default="1-3", metavar="LIST", help="the seeds (default: 1-3)")
+    parser.add_argument("--kind", action="append", choices=[*KINDS], help="the kinds; all unless given")
+    parser.add_argument("--count", type=int, default=200, help="the questions of each seed (default: 200)")
+    given = parser.parse_args()
+    runs = []
+    for seed in sorted(given.seeds):
+        for kind in given.kind or KINDS:
+            runs.append(ask(kind, seed, given.count))
+            print(f"{kind} {seed}: {sum('id' in row for row in runs[-1]['asked'])} of {given.count} jobs", flush=True)
+    text = json.dumps(runs, separators=(",", ":"))
+    given.output.write_bytes(lzma.compress(text.encode(), preset=9))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
