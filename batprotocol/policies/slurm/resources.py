@@ -500,8 +500,10 @@ class FreeResources:
         tasks = (
             demand.tasks_per_node * len(chosen) if demand.tasks_per_node and demand.step > 1 else cpus // demand.step
         )
-        most = None
-        if demand.gpus_per_task:
+        most: dict[int, float] | None = None
+        if demand.tasks_per_node:
+            most = dict.fromkeys(chosen, demand.tasks_per_node)
+        elif demand.gpus_per_task:
             most = {node: offers[node].gpus // demand.gpus_per_task for node in chosen}
         threads = 1 if demand.is_single else max(self.nodes[node].threads for node in chosen)
         return tasks_dealt(chosen, tasks, demand.step, threads=threads, most=most)
