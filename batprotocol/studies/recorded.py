@@ -380,6 +380,9 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
         elif name == "array":
             ranges, _, most = value.partition("%")
             data["array"] = _tasks(ranges), int(most or 0)
+    if "nodelist" in slurm and "nodes" not in slurm and "tasks" in slurm:
+        names = expanded_names(slurm["nodelist"])
+        slurm["nodelist"] = ",".join(names[: slurm["tasks"]])  # sbatch leaves out nodes that would have no task
     data["slurm"] = slurm
     return data
 

@@ -379,6 +379,8 @@ _QUIET = re.compile(
 """Lines of the log that ask for no run of the first loop, and those of ends, which do once the nodes are clean."""
 _SOON = 5.0
 """Nodes are clean within so many seconds of a kill."""
+_BRIEF = 0.3
+"""A run of the first loop so many seconds after nodes were clean at most is the first one that sees them."""
 _LAST = 3.0
 """Nodes are clean within so many seconds of an end."""
 
@@ -542,7 +544,11 @@ class Moments:
     def cleaned(self) -> dict[str, tuple[float, ...]]:
         """The moments when the nodes of killed jobs were clean."""
         found = dict(self._killed)
+        runs = [time for time, _ in self._main]
         for time, job in self._requeued:
+            run = runs[place] if (place := bisect_right(runs, time - 0.05)) < len(runs) else math.inf
+            if time + 0.05 < run < time + _BRIEF:  # nothing had the loop run at once: it is at its tick
+                time = run - 0.001
             found[job] = tuple(sorted((*found.get(job, ()), time)))
         for (kill, job), clean in self._emptied.items():
             known = next((each for each in found.get(job, ()) if kill <= each < kill + _SOON), kill + self._cleaning)
