@@ -343,9 +343,10 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
 
         Infinity is a most that the job does not name. One that it names must be within the limits of the partition.
         """
-        is_named = most < math.inf
-        nodes = most if is_named else least
-        return nodes <= self.max_nodes and most >= self.min_nodes and minutes <= self.max_time
+        nodes = most if most < math.inf else least
+        if least > self.nodes.bit_count() or nodes > self.max_nodes or most < self.min_nodes:
+            return False
+        return minutes <= self.max_time
 
     def takes(self, least: int, most: float, minutes: float) -> bool:
         """Whether it takes a job now with so many nodes and this time limit."""
