@@ -431,7 +431,7 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
         out = each["out"].lower().replace(_UNAVAILABLE, "")
         is_window = words[:2] == ["scontrol", "create"] and not any("LICENSE_ONLY" in word for word in words)
         is_late = len(words) < 5 and any(text in out for text in _LATE)  # the job was in another state then
-        has_failed = "error" in out or "denied" in out or "invalid" in out or is_late
+        has_failed = any(text in out for text in _FAILED) or is_late
         if words[:2] == ["scontrol", "update"] and words[2].lower().startswith("node"):
             if has_failed:  # it has the first loop run all the same
                 yield each["t_returned"] - _REPLY, json.dumps({"slurm": f"scontrol update {words[2]} Reason=test"})
@@ -446,6 +446,8 @@ _UNAVAILABLE: Final = "slurm_suspend error: requested partition configuration no
 """An answer about a job that its partition does not take any more: the command is done all the same."""
 _NODE_STATES: Final = {"DOWN": "DOWN", **dict.fromkeys(("DRAINED", "DRAINING", "FAIL", "FAILING"), "DRAIN")}
 """The commands that give a node the states that the log names; others are those of nodes in use."""
+_FAILED: Final = ("error", "denied", "invalid", "is in use", "not supported")
+"""Parts of answers to commands that have failed."""
 _LATE: Final = ("job has already finished", "job is no longer pending", "job is pending execution")
 """Answers that say that a command has not changed its job."""
 

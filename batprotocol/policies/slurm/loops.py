@@ -334,6 +334,8 @@ class _MainRun:
             return True
         if outcome == StartOutcome.PREEMPTS:
             self.preempting.add(job)
+        if outcome == StartOutcome.SKIPPED:
+            return False
         if job.required and job.required.bit_count() >= job.min_nodes:
             self.nodes &= ~job.required
         elif outcome in (StartOutcome.BUSY, StartOutcome.PREEMPTS) or (
