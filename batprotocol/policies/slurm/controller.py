@@ -350,7 +350,7 @@ class Controller:
         """Start a job if that is possible now; returns an `StartOutcome`."""
         left = self.reservations.usable(job, self.second, job.limit)
         if self.reservations.never_fits(job, self.second):
-            self._endings.refuse(job, "its reservation has fewer nodes than it asks for")
+            self._endings.refuse(job, "its reservation has not the nodes that it asks for")
         if left is None or job.stage is JobStage.DONE or self.reservations.is_larger(job):
             return StartOutcome.SKIPPED
         room = nodes if not job.reservation else self.available
@@ -629,7 +629,7 @@ class Controller:
         return notes
 
     def _deal_priorities(self, key: tuple[str, ...], first: list[SlurmJob]) -> None:
-        """Some jobs of a row come before its others."""
+        """Some jobs of a row come before its others. The tasks of an array that wait are one job."""
         mine = [
             job
             for job in self.jobs.values()
@@ -637,17 +637,21 @@ class Controller:
         ]
         name = key[1]
         mine.sort(key=lambda job: (-job.priority[name], job.number, job.task))
-        priorities = [job.priority[name] for job in mine]
-        order = [*first, *(job for job in mine if job not in first)]
-        for job, priority in zip(order, priorities, strict=True):
-            if job.priority[name] == priority:
-                continue
-            self._look_again(job)
-            if job.fixed is None:
-                job.nice += job.priority[name] - priority
-            else:
-                job.fixed = priority
-            self._state.priorities.changed(job, self._state.now)
+        groups = dict[str, list[SlurmJob]]()
+        for job in mine:
+            groups.setdefault(job.array or job.id, []).append(job)
+        priorities = [each[0].priority[name] for each in groups.values()]
+        order = list(dict.fromkeys([*(job.array or job.id for job in first), *groups]))
+        for group, priority in zip(order, priorities, strict=True):
+            for job in groups[group]:
+                if job.priority[name] == priority:
+                    continue
+                self._look_again(job)
+                if job.fixed is None:
+                    job.nice += job.priority[name] - priority
+                else:
+                    job.fixed = priority
+                self._state.priorities.changed(job, self._state.now)
 
     def change_partition(self, name: str, fields: Mapping[str, Any], now: float) -> None:
         """A partition gets new values.

@@ -206,10 +206,12 @@ class NodeReservations:
         return over if own is None or own.is_flexible else min(over, own.end)
 
     def never_fits(self, job: SlurmJob, second: int) -> bool:
-        """Whether the reservation of a job has begun, and has fewer nodes than the job needs."""
+        """Whether the reservation of a job has begun, and lacks nodes that the job requires, or has too few."""
         own = self._known.get(job.reservation) if job.reservation else None
         if own is None or own.takes_others or not own.begin <= second < own.end:
             return False
+        if job.required & ~own.nodes:
+            return True
         return max((own.nodes & each.nodes & job.allowed).bit_count() for each in job.partitions) < job.min_nodes
 
     def is_larger(self, job: SlurmJob) -> bool:
