@@ -127,7 +127,7 @@ def followed() -> set[tuple[str, str]]:
 
 
 def test_each_option_that_is_followed_is_drawn_by_a_plan() -> None:
-    drawn = drawn_by(plan(kind, seed) for kind in KINDS for seed in range(1, 61))
+    drawn = drawn_by(plan(kind, seed) for kind in KINDS for seed in range(1, 101))
     assert followed() - ALWAYS - drawn.keys() == set()
     assert all(count > 0 for count in drawn.values())
 

@@ -262,17 +262,7 @@ def _failure(draw: Random, site: Site, at: float) -> list[Given]:
     ]
 
 
-FLAGS = (
-    "FLEX",
-    "IGNORE_JOBS",
-    "MAINT",
-    "OVERLAP",
-    "SPEC_NODES",
-    "ANY_NODES",
-    "STATIC_ALLOC",
-    "MAGNETIC",
-    "REPLACE_DOWN",
-)
+FLAGS = ("FLEX", "IGNORE_JOBS", "MAINT", "OVERLAP", "SPEC_NODES", "ANY_NODES", "STATIC_ALLOC")
 
 
 def _reservations(draw: Random, site: Site, asked: list[Asked]) -> tuple[list[Given], list[Asked]]:

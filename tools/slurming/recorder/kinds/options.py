@@ -156,7 +156,11 @@ JOB: tuple[Row, ...] = (
     ),
     Row("mem", _memory("--mem", 1.0), "cores"),
     Row("mem-per-cpu", _memory("--mem-per-cpu", 0.3), "cores"),
+    Row("oversubscribe", _either("--oversubscribe"), "cores"),
+    Row("spread-job", _either("--spread-job"), "cores"),
     Row("gres", _gres, "gpus"),
+    Row("cpus-per-gpu", _gpus("--gpus", "--cpus-per-gpu=2"), "gpus"),
+    Row("mem-per-gpu", _gpus("--gpus", "--mem-per-gpu=1000"), "gpus"),
     Row("gpus", _gpus("--gpus"), "gpus"),
     Row("gpus-per-node", _gpus("--gpus-per-node", "-N1"), "gpus"),
     Row("gpus-per-task", _gpus("--gpus-per-task", "-n2"), "gpus"),
@@ -185,7 +189,6 @@ PARTITION: tuple[Row, ...] = (
     Row("GraceTime", lambda draw, site: [draw.choice(["20", "45"])], "preempts"),
     Row("PreemptMode", lambda draw, site: [draw.choice(["OFF", "CANCEL", "REQUEUE"])], "preempts"),
     Row("ReqResv", lambda draw, site: ["YES"], "reserved"),
-    Row("Alternate", lambda draw, site: [site.partitions[0]], "people"),
     Row("RootOnly", lambda draw, site: ["YES"], "people"),
     Row("AllowGroups", lambda draw, site: ["u1,u2"], "people"),
     Row("AllowAccounts", lambda draw, site: [",".join(site.accounts[:2])] if site.accounts else [], "people"),
@@ -196,9 +199,6 @@ PARTITION: tuple[Row, ...] = (
     Row("TRESBillingWeights", lambda draw, site: ["CPU=2.0,Mem=1G"] if site.qos else [], "people"),
     Row("ExclusiveUser", lambda draw, site: ["YES"], "cores"),
     Row("LLN", lambda draw, site: ["YES"] if site.shared else [], "cores"),
-    Row("MaxCPUsPerNode", lambda draw, site: [str(max(1, site.cores - 1))] if site.shared else [], "cores"),
-    Row("MaxMemPerNode", lambda draw, site: [str(site.memory // 2)] if site.shared else [], "cores"),
-    Row("MaxMemPerCPU", lambda draw, site: [str(site.memory // site.cores // 2)] if site.shared else [], "cores"),
     Row("DefMemPerNode", lambda draw, site: [str(site.memory // 2)] if site.shared else [], "cores"),
     Row("DefMemPerCPU", lambda draw, site: [str(site.memory // site.cores // 2)] if site.shared else [], "cores"),
     Row(
@@ -219,8 +219,6 @@ PARTITION: tuple[Row, ...] = (
 
 NODE: tuple[Row, ...] = (
     Row("Weight", lambda draw, site: [str(draw.choice([1, 5, 10]))], "places"),
-    Row("TmpDisk", lambda draw, site: ["100"], "places"),
-    Row("CoreSpecCount", lambda draw, site: ["1"] if site.shared and site.cores > 2 else [], "cores"),
     Row("MemSpecLimit", lambda draw, site: [str(site.memory // 8)] if site.shared else [], "cores"),
     Row("State", lambda draw, site: ["DRAIN"], "failures"),
 )
@@ -261,6 +259,8 @@ CLUSTER: tuple[Row, ...] = (
     Row("EnforcePartLimits", _either("ALL", "ANY"), "people"),
     Row("DefMemPerNode", lambda draw, site: [str(site.memory // 2)] if site.shared else [], "cores"),
     Row("DefMemPerCPU", lambda draw, site: [str(site.memory // site.cores // 2)] if site.shared else [], "cores"),
+    Row("DefCpuPerGPU", lambda draw, site: ["2"] if site.gpus else [], "gpus"),
+    Row("DefMemPerGPU", lambda draw, site: [str(site.memory // 4)] if site.gpus and site.shared else [], "gpus"),
     Row("TopologyParam", lambda draw, site: ["TopoOptional"] if site.tree else [], "places"),
 )
 """Keys of the cluster, besides those of the selection, the accounting and the plugins."""
