@@ -145,10 +145,30 @@ def gpus(draw: Random) -> tuple[Plan, Questions]:
     return Plan("gpus", 0, conf, groups, [f"{_ALL} DefMemPerCPU=800 State=UP"], [], gres=gres), question
 
 
+def trees(draw: Random) -> tuple[Plan, Questions]:
+    """Nodes at the leaves of a tree of switches."""
+    groups = [Nodes(6, "CPUs=4 Feature=a")]
+    groups.append(Nodes(6, draw.choice(["CPUs=4", "CPUs=8"]) + " Feature=b" + draw.choice(["", " Weight=3"])))
+    leaves = [f"SwitchName=s{leaf} Nodes=n[{3 * leaf}-{3 * leaf + 2}]" for leaf in range(4)]
+    above = ["SwitchName=t0 Switches=s[0-1]", "SwitchName=t1 Switches=s[2-3]", "SwitchName=root Switches=t[0-1]"]
+
+    def question(draw: Random) -> list[str]:
+        least, node = draw.randint(1, 6), draw.randint(0, 11)
+        sizes = f"-N{least}", f"-n{2 * least}", f"-N{least}-{least + 2}", f"-N{least} -n{least + draw.randint(0, 6)}"
+        more = f"-w n{node}", f"-x n{node}", "--contiguous", "--use-min-nodes", "-C a", "-C b", "--exclusive"
+        words = _one_of(draw, *sizes)
+        return words + _one_of(draw, *more) if draw.random() < 0.4 else words
+
+    conf = _conf("CR_Core", TopologyPlugin="topology/tree")
+    topology = "\n".join([*leaves, *above, ""])
+    return Plan("trees", 0, conf, groups, [f"{_ALL} State=UP"], [], topology=topology), question
+
+
 KINDS: Final[Mapping[str, Callable[[Random], tuple[Plan, Questions]]]] = {
     "sharing": sharing,
     "features": features,
     "gpus": gpus,
+    "trees": trees,
 }
 """The kinds: each draws a cluster, and draws the questions."""
 
@@ -158,7 +178,7 @@ def ask(kind: str, seed: int, count: int) -> dict[str, Any]:
 
     Returns:
         The configuration, with the keys of a recording, and `asked`: for each job, the ids of those that ended before,
-        its user, its options, and its id and nodes (for each its cores, MiB and generic resources), or what was said.
+        its user, its options, and its id and nodes (for each its CPUs, MiB and generic resources), or what was said.
     """
     draw = Random(f"{kind} {seed}")
     plan, question = KINDS[kind](draw)
@@ -185,7 +205,7 @@ def ask(kind: str, seed: int, count: int) -> dict[str, Any]:
                 row["nodes"] = _nodes(cluster, row["id"])
             asked.append(row)
     nodes = [{"count": each.count, "conf": each.conf} for each in plan.nodes]
-    files = {"partitions": plan.partitions, "gres": plan.gres, "topology": "", "dbd": False}
+    files = {"partitions": plan.partitions, "gres": plan.gres, "topology": plan.topology, "dbd": False}
     return {"config": kind, "seed": seed, "slurm_conf": plan.slurm_conf, "nodes": nodes, **files, "asked": asked}
 
 
@@ -201,15 +221,15 @@ def _end(cluster: Planned, jobs: list[int]) -> None:
 
 
 def _nodes(cluster: Planned, job: int) -> dict[str, tuple[list[int], int, str]]:
-    """The nodes of a job: the cores, MiB and generic resources that it has of each."""
+    """The nodes of a job: the CPUs, MiB and generic resources that it has of each."""
     text = cluster.command("scontrol", "show", "job", "-d", "-o", str(job)).stdout
     found: dict[str, tuple[list[int], int, str]] = {}
     for nodes, ids, memory, gres in re.findall(r" Nodes=(\S+) CPU_IDs=(\S+) Mem=(\d+) GRES=(\S*)", text):
-        cores: list[int] = []
+        cpus: list[int] = []
         for part in ids.split(","):
             first, _, last = part.partition("-")
-            cores += range(int(first), int(last or first) + 1)
-        found |= dict.fromkeys(expanded(nodes), (cores, int(memory), gres))
+            cpus += range(int(first), int(last or first) + 1)
+        found |= dict.fromkeys(expanded(nodes), (cpus, int(memory), gres))
     return found
 
 

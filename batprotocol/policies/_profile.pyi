@@ -6,7 +6,7 @@ from batprotocol.policies.availability import (
     python_leasts,
 )
 from batprotocol.policies.backfilling import PythonReservedJobs
-from batprotocol.policies.site.watts import python_change_jobs, python_pieces
+from batprotocol.policies.site.watts import python_change_jobs, python_closed_times, python_pieces
 
 class Profile(PythonProfile): ...
 class ReservedJobs(PythonReservedJobs): ...
@@ -14,6 +14,7 @@ class ReservedJobs(PythonReservedJobs): ...
 change_amounts = python_change_amounts
 change_jobs = python_change_jobs
 change_steps = python_change_steps
+closed_times = python_closed_times
 first_time = python_first_time
 leasts = python_leasts
 pieces = python_pieces

@@ -13,6 +13,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -137,51 +138,6 @@ class Pool:
         free = self.free
         for host in hosts:
             free[host] = added(free[host], amount)
-
-
-# Which kinds of jobs an amount suffices for: all of them at once, as the bits of a number.
-
-
-class KindFilter:
-    """Wanted amounts, each with a bit.
-
-    Attributes:
-        count: how many there are.
-
-    >>> kind_filter = KindFilter()
-    >>> kind_filter.add((1, 4)), kind_filter.add((1, 2))
-    (1, 2)
-    >>> kind_filter.passing((1, 3)), kind_filter.passing((1, 8)), kind_filter.passing((0, 8))
-    (2, 3, 0)
-    """
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._dimensions: list[tuple[list[int], list[int]]] = []
-
-    def add(self, wanted: Amount) -> int:
-        """Add an amount; its bit."""
-        bit = 1 << self.count
-        self.count += 1
-        if not self._dimensions:
-            self._dimensions = [([], [0]) for _ in wanted]
-        for value, (values, bits) in zip(wanted, self._dimensions, strict=True):
-            place = bisect_left(values, value)
-            if place == len(values) or values[place] != value:
-                values.insert(place, value)
-                bits.insert(place + 1, bits[place])
-            for each in range(place + 1, len(bits)):
-                bits[each] |= bit
-        return bit
-
-    def passing(self, free: Sequence[int]) -> int:
-        """The bits of the amounts that something free suffices for, in each dimension."""
-        passing = -1
-        for there, (values, bits) in zip(free, self._dimensions):  # noqa: B905 - asked often, and they are as long
-            passing &= bits[bisect_right(values, there)]
-            if not passing:
-                break
-        return passing
 
 
 # The availability profile, in which reservations are made: the expected number of free hosts over time.
@@ -489,6 +445,9 @@ _LOGGED: Final = 4096
 Found = tuple[float, list[int]]
 """A time, and the hosts that have enough free from then on for long enough."""
 
+Taken = tuple[AbstractSet[int], float, float]
+"""Hosts on which an amount is taken, and from when to when."""
+
 
 class HostTimeline:
     """The future of all hosts.
@@ -565,6 +524,10 @@ class HostTimeline:
         """The past of a time does not matter any more. On each host, it is forgotten when something changes there."""
         self._now = now
 
+    def forget(self, hosts: Iterable[int]) -> None:
+        """Forget the past of these hosts, as if something had changed there."""
+        change_amounts(self._steps, hosts, -math.inf, -math.inf, (), self._now)
+
     def _change(self, hosts: Iterable[int], begin: float, end: float, by: Amount, is_more: bool) -> None:
         if end <= begin:
             return
@@ -636,6 +599,7 @@ class HostTimeline:
         before: float = math.inf,
         also: Iterable[float] = (),
         may: Callable[[float], bool] | None = None,
+        without: Taken | None = None,
     ) -> Found:
         """The first time from which on enough hosts have enough free for long enough.
 
@@ -650,11 +614,12 @@ class HostTimeline:
             before: times after this one do not count.
             also: times at which it may choose some for other reasons than room.
             may: whether it may choose some at a time, whatever has room; None: it may at any time.
+            without: where and when such an amount is taken that counts as free.
 
         Returns:
             The time and the hosts with room; infinity and no hosts if there is no such time.
         """
-        return first_time(self._steps, hosts, count, amount, seconds, after, choose, before, also, may)
+        return first_time(self._steps, hosts, count, amount, seconds, after, choose, before, also, may, without)
 
     def following(self, host: int, now: float) -> Iterator[tuple[float, Amount]]:
         """The times from which on another amount is free on a host, with the amount; the first one holds now."""
@@ -738,11 +703,17 @@ def python_first_time(
     before: float,
     also: Iterable[float],
     may: Callable[[float], bool] | None,
+    without: Taken | None = None,
 ) -> Found:
     """The first time from which on enough hosts have enough free for long enough: see `HostTimeline.earliest`."""
     windows: list[tuple[float, float, int]] = []
+    taken, begin, end = without or ((), 0.0, 0.0)
     for host in hosts:
-        windows += _windows(steps[host], host, amount, seconds, after, before)
+        own = steps[host]
+        if host in taken:
+            own = own.copy()
+            python_change_steps(own, begin, end, amount)
+        windows += _windows(own, host, amount, seconds, after, before)
     windows.sort()
     open_ones: list[tuple[float, int]] = []  # the last time to start, and the host
     place = 0

@@ -313,6 +313,17 @@ class PythonReservedJobs:
         """The numbers of all jobs, the first reservation first."""
         return [number for _, number in sorted((start, number) for number, start in self._starts.items())]
 
+    def may_start(self, hosts: int, seconds: float, slack: float) -> bool:
+        """Whether a job that waits may fit into a gap that begins at the first time of the profile: if not, none does.
+
+        Args:
+            hosts: the most hosts that it can have.
+            seconds: for how long it can have them at most.
+            slack: how much longer it can run than a gap lasts, in seconds.
+        """
+        gaps = [(most, min(length, seconds) + slack) for most, length in self._profile.gaps(hosts)]
+        return any(size <= most and expected <= time for size, expected in self._jobs.values() for most, time in gaps)
+
     def compress(self, jobs: Iterable[Numbered], now: float, depth: int | None = None) -> bool:
         """Move each reservation to the first time at which it fits now, one after the other; never to a later time.
 
@@ -461,6 +472,8 @@ class Conservative(Backfilling):
         The job must end within `most` seconds.
         """
         slack = state.resolution / 2
+        if not self._reserved.may_start(state.room, most, slack):  # mostly so, after all reservations have moved
+            return None
         steps = [(size, min(seconds, most) + slack) for size, seconds in self._profile.gaps(state.room)]
         job = self._ranking.first_in(Gap(*steps)) if steps else None
         if job is not None:

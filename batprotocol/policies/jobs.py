@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappush
 from itertools import islice
@@ -530,6 +531,51 @@ class EntryRanking(Protocol):
 
     def in_order(self, now: float) -> Iterator[Ranked]:
         """The entries, in order. Those that are removed meanwhile may still come."""
+
+
+# Which kinds of jobs an amount suffices for: all of them at once, as the bits of a number.
+
+
+class KindFilter:
+    """Wanted amounts, each with a bit.
+
+    Attributes:
+        count: how many there are.
+
+    >>> kind_filter = KindFilter()
+    >>> kind_filter.add((1, 4)), kind_filter.add((1, 2))
+    (1, 2)
+    >>> kind_filter.passing((1, 3)), kind_filter.passing((1, 8)), kind_filter.passing((0, 8))
+    (2, 3, 0)
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._dimensions: list[tuple[list[int], list[int]]] = []
+
+    def add(self, wanted: Amount) -> int:
+        """Add an amount; its bit."""
+        bit = 1 << self.count
+        self.count += 1
+        if not self._dimensions:
+            self._dimensions = [([], [0]) for _ in wanted]
+        for value, (values, bits) in zip(wanted, self._dimensions, strict=True):
+            place = bisect_left(values, value)
+            if place == len(values) or values[place] != value:
+                values.insert(place, value)
+                bits.insert(place + 1, bits[place])
+            for each in range(place + 1, len(bits)):
+                bits[each] |= bit
+        return bit
+
+    def passing(self, free: Sequence[int]) -> int:
+        """The bits of the amounts that something free suffices for, in each dimension."""
+        passing = -1
+        for there, (values, bits) in zip(free, self._dimensions):  # noqa: B905 - asked often, and they are as long
+            passing &= bits[bisect_right(values, there)]
+            if not passing:
+                break
+        return passing
 
 
 class JobKind:

@@ -189,38 +189,88 @@ UserGroup = tuple["str | int | None", bool]
 """A user, and whether the priorities of the jobs do not grow any more."""
 
 
-class _DividedCell:
-    """Jobs that are alike, by user.
+class _DividedGroup:
+    """The jobs of a group that are alike.
 
     Attributes:
-        floor: no lasting part and level of a job has a smaller sum. When levels may have fallen, so has the floor.
+        key: the group.
+        entries: the jobs, sorted.
+        ticket: the number of its bound that counts.
     """
 
-    __slots__ = ("_jobs", "briefest", "floor", "groups", "smallest")
+    __slots__ = ("entries", "key", "ticket")
 
-    def __init__(self, jobs: _DividedJobs) -> None:
-        self._jobs = jobs
-        self.floor = math.inf
+    def __init__(self, key: UserGroup, entries: list[DividedEntry] | SortedList[DividedEntry]) -> None:
+        self.key, self.entries, self.ticket = key, entries, 0
+
+
+class _DividedCell:
+    """Jobs that are alike, by user, and a heap of bounds.
+
+    The bound of a group is no more than the lasting part and the level of any of its jobs, with `fallen` added. When
+    levels fall, `fallen` grows at least as much. So a bound stays one, and only groups with low bounds are looked at.
+
+    Args:
+        jobs: all jobs.
+        are_many: whether it can have as many jobs as there are.
+    """
+
+    __slots__ = ("_are_many", "_bounds", "_jobs", "_ticket", "briefest", "groups", "smallest")
+
+    def __init__(self, jobs: _DividedJobs, *, are_many: bool = False) -> None:
+        self._jobs, self._are_many, self._ticket = jobs, are_many, 0
+        self._bounds: list[tuple[float, int, _DividedGroup]] = []
         self.briefest = math.inf
         self.smallest = 2**63
-        self.groups: dict[UserGroup, list[DividedEntry]] = {}
+        self.groups: dict[UserGroup, _DividedGroup] = {}
+
+    @property
+    def floor(self) -> float:
+        """The least of the bounds."""
+        return self._bounds[0][0] if self._bounds else math.inf
 
     def add(self, entry: RankedJob) -> None:
         job = entry[2]
         self.smallest, self.briefest = min(self.smallest, job.size), min(self.briefest, job.expected)
-        group, divided = self._jobs.entries[job.number]
-        insort(self.groups.setdefault(group, []), divided)
-        self.floor = min(self.floor, divided[0] + self._jobs.level(group) + self._jobs.order.fallen)
+        key, divided = self._jobs.entries[job.number]
+        group = self.groups.get(key)
+        if group is None:
+            group = self.groups[key] = _DividedGroup(key, SortedList() if self._are_many else [])
+        entries = group.entries
+        if isinstance(entries, list):
+            insort(entries, divided)
+        else:
+            entries.add(divided)
+        if entries[0] is divided:
+            self.bind(group, divided[0] + self._jobs.level(key) + self._jobs.order.fallen)
 
     def remove(self, entry: RankedJob) -> None:
-        group, divided = self._jobs.entries[entry[1]]
-        entries = self.groups[group]
-        del entries[bisect_left(entries, divided)]
+        key, divided = self._jobs.entries[entry[1]]
+        entries = self.groups[key].entries
+        del entries[bisect_left(entries, divided) if isinstance(entries, list) else entries.index(divided)]
         if not entries:
-            del self.groups[group]
+            del self.groups[key]
+
+    def bind(self, group: _DividedGroup, bound: float) -> None:
+        """A group has a new bound."""
+        bounds = self._bounds
+        if len(bounds) > 2 * len(self.groups) + _FEW:  # most do not count any more
+            bounds[:] = [each for each in bounds if each[1] == each[2].ticket and each[2].entries]
+            heapify(bounds)
+        group.ticket = self._ticket = self._ticket + 1
+        heappush(bounds, (bound, group.ticket, group))
+
+    def next_below(self, most: float) -> _DividedGroup | None:
+        """Take the group with the least bound, if that is at most `most`; it needs a new one then."""
+        bounds = self._bounds
+        while bounds and bounds[0][0] <= most:
+            _, ticket, group = heappop(bounds)
+            if ticket == group.ticket and group.entries:
+                return group
+        return None
 
     def __iter__(self) -> Iterator[RankedJob]:
-        return ((job.submitted, number, job) for each in self.groups.values() for *_, number, job in each)
+        return ((job.submitted, number, job) for each in self.groups.values() for *_, number, job in each.entries)
 
     def __bool__(self) -> bool:
         return bool(self.groups)
@@ -236,7 +286,9 @@ class _DividedJobs:
         self._largest = 0.0
         self.entries: dict[int, tuple[UserGroup, DividedEntry]] = {}  # by the number of the job
         self._ages: list[tuple[float, int, WaitingJob]] = []  # a heap of those that get old
-        self._cells: _Cells[_DividedCell] = _Cells(lambda: _DividedCell(self))
+        # Each is made when it is needed:
+        self._all: _DividedCell | None = None
+        self._cells: _Cells[_DividedCell] | None = None
 
     @property
     def is_usable(self) -> bool:
@@ -251,16 +303,20 @@ class _DividedJobs:
         self._put(job, job.user, is_old)
         if not is_old:
             heappush(self._ages, (job.submitted, job.number, job))
-        self._cells.add(entry)
 
     def _put(self, job: WaitingJob, user: str | int | None, is_old: bool) -> None:
         lasting = self.order.lasting(job.submitted, job.size, is_old, self._state)
         submitted = 0.0 if is_old or not self.order.age else job.submitted
         self.entries[job.number] = (user, is_old), (lasting, submitted, job.size, job.number, job)
+        for cells in (self._all, self._cells):
+            if cells is not None:
+                cells.add((job.submitted, job.number, job))
 
     def remove(self, entry: RankedJob) -> None:
         """Remove a job that does not wait any more."""
-        self._cells.remove(entry)
+        for cells in (self._all, self._cells):
+            if cells is not None:
+                cells.remove(entry)
         del self.entries[entry[1]]
 
     def level(self, group: UserGroup) -> float:
@@ -278,38 +334,54 @@ class _DividedJobs:
         while ages and (ages[0][1] not in self.entries or order.is_old(ages[0][0], state)):
             submitted, number, job = heappop(ages)
             if number in self.entries:
-                self._cells.remove((submitted, number, job))
-                self._put(job, self.entries[number][0][0], True)
-                self._cells.add((submitted, number, job))
+                user = self.entries[number][0][0]
+                self.remove((submitted, number, job))
+                self._put(job, user, True)
+
+    def _cells_of(self, gap: Gap | None) -> list[_DividedCell]:
+        """The cells with jobs that could fit into a gap."""
+        cells: _DividedCell | _Cells[_DividedCell] | None = self._all if gap is None else self._cells
+        if cells is None:
+            if gap is None:
+                cells = self._all = _DividedCell(self, are_many=True)
+            else:
+                cells = self._cells = _Cells(lambda: _DividedCell(self))
+            for *_, number, job in [divided for _, divided in self.entries.values()]:
+                cells.add((job.submitted, number, job))
+        return [cells] if isinstance(cells, _DividedCell) else (gap or Gap()).cells(cells)
 
     def best(self, gap: Gap | None) -> RankedJob | None:
-        """The first job that fits into a gap. The cells whose jobs can be first are searched first."""
+        """The first job that fits into a gap. The cells and groups whose jobs can be first are searched first."""
         self._grow_old()
         order, fallen = self.order, self.order.fallen
-        # The key of a job is the sum of its parts minus `passed`, and `fallen` has been added to each `floor`.
+        # The key of a job is the sum of its parts minus `passed`, and `fallen` has been added to each bound.
         to_sum, slack = order.passed(self._state), self._slack()
-        cells = self._cells if gap is None else gap.cells(self._cells)
-        heap = [(cell.floor, place, cell) for place, cell in enumerate(cells)]
+        heap = [(cell.floor, place, cell) for place, cell in enumerate(self._cells_of(gap))]
         heapify(heap)
         best: RankedJob | None = None
         most = math.inf  # the sum of the parts that is too large
         while heap and heap[0][0] - fallen <= most:
             cell = heappop(heap)[2]
-            floor = math.inf
-            for group, entries in cell.groups.items():
-                level = self.level(group)
-                least = entries[0][0] + level
-                floor = min(floor, least)
+            bounds: list[tuple[_DividedGroup, float]] = []
+            while (group := cell.next_below(most + fallen)) is not None:
+                level = self.level(group.key)
+                least = group.entries[0][0] + level
+                bounds.append((group, least + fallen))
                 if least <= most:
-                    found = self._best_of(group[0], entries, most - level, gap)
+                    found = self._best_of(group.key[0], group.entries, most - level, gap)
                     if found is not None and (best is None or found < best):
                         best = found
                         most = best[0] + to_sum + slack
-            cell.floor = floor + fallen
+            for group, bound in bounds:
+                cell.bind(group, bound)
         return best
 
     def _best_of(
-        self, user: str | int | None, entries: list[DividedEntry], most: float, gap: Gap | None
+        self,
+        user: str | int | None,
+        entries: list[DividedEntry] | SortedList[DividedEntry],
+        most: float,
+        gap: Gap | None,
     ) -> RankedJob | None:
         """The first job of a group that fits into a gap, if its lasting part is at most that."""
         best: RankedJob | None = None
@@ -324,7 +396,8 @@ class _DividedJobs:
                 if best is None or found < best:
                     best = found
                 if place < count and entries[place][:3] == (lasting, submitted, size):  # equal keys, and later
-                    place = bisect_left(entries, (lasting, submitted, size, _LAST), place)
+                    behind = (lasting, submitted, size, _LAST)
+                    place = bisect_left(entries, behind) if isinstance(entries, list) else entries.bisect_left(behind)
         return best
 
 

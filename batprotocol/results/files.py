@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from importlib import import_module
 from io import FileIO
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -69,15 +70,22 @@ _STATES_LINE: Final = "%g,%d,%d,%d,%d,%d"
 
 
 class _ResultTable:
-    """A file of lines. It is only open while lines are written, so it can be pickled, and continues where it was."""
+    """A file of lines. It is only open while lines are written, so it can be pickled, and continues where it was.
 
-    def __init__(self, path: str, header: str) -> None:
+    Args:
+        path: its path.
+        header: its first line.
+        later: whether it is made when it becomes long, or is flushed.
+    """
+
+    def __init__(self, path: str, header: str, *, later: bool = False) -> None:
         self.path = path
-        self._lines: list[str] = []
+        self._lines: list[str] = [header]
         self._waiting = 0  # characters
         self._written = 0
-        with naming(path), open(path, "wb", buffering=0) as file:
-            self._write(file, header.encode() + b"\n")
+        self.is_made = False
+        if not later:
+            self.flush()
 
     def add(self, line: str) -> None:
         self._lines.append(line)
@@ -88,14 +96,20 @@ class _ResultTable:
     def flush(self, *, finish: bool = False) -> None:
         if not self._lines and not finish:
             return
-        with naming(self.path), open(self.path, "r+b", buffering=0) as file:
+        with naming(self.path), open(self.path, "r+b" if self.is_made else "wb", buffering=0) as file:
+            self.is_made = True
             file.truncate(self._written)  # lines that another copy has written since
             file.seek(self._written)
-            self._lines.append("")
-            text = "\n".join(self._lines).encode()
-            self._lines.clear()
-            self._waiting = 0
+            text = self.take()
             self._write(file, text)
+
+    def take(self) -> bytes:
+        """The lines that were not written yet, which are forgotten."""
+        self._lines.append("")
+        text = "\n".join(self._lines).encode()
+        self._lines.clear()
+        self._waiting = 0
+        return text
 
     def _write(self, file: FileIO, lines: bytes) -> None:
         """Write these lines. If the disk is full, write as many as possible."""
@@ -123,6 +137,11 @@ class ResultFiles(Observer):
         machine_states: whether to write machine_states.csv.
         pstate_changes: whether to write pstate_changes.csv.
         statistics: the statistics for schedule.json. They must observe jobs before the files do; None: its own.
+        later: whether files are written only when they become long, or are flushed. By default, they are written at
+            once.
+
+    Attributes:
+        kept: at the end of a simulation, the contents of the files that were not written, by name, without the prefix.
 
     Raises:
         OSError: a file cannot be written.
@@ -136,6 +155,7 @@ class ResultFiles(Observer):
         machine_states: bool = True,
         pstate_changes: bool = True,
         statistics: Statistics | None = None,
+        later: bool = False,
     ) -> None:
         self.prefix = prefix
         folder = os.path.dirname(prefix)
@@ -143,10 +163,22 @@ class ResultFiles(Observer):
             os.makedirs(folder, exist_ok=True)
         self._statistics = statistics or Statistics()
         self._owns_statistics = statistics is None
-        self._jobs = _ResultTable(f"{prefix}jobs.csv", _JOBS)
-        self._machine_states = _ResultTable(f"{prefix}machine_states.csv", _MACHINE_STATES) if machine_states else None
-        self._pstate_changes = _ResultTable(f"{prefix}pstate_changes.csv", _PSTATE_CHANGES) if pstate_changes else None
-        self._energy = _ResultTable(f"{prefix}consumed_energy.csv", _CONSUMED_ENERGY) if energy else None
+        self._later = later
+        self.kept: dict[str, bytes] = {}
+        made = partial(_ResultTable, later=later)
+        self._jobs = made(f"{prefix}jobs.csv", _JOBS)
+        self._machine_states = made(f"{prefix}machine_states.csv", _MACHINE_STATES) if machine_states else None
+        self._pstate_changes = made(f"{prefix}pstate_changes.csv", _PSTATE_CHANGES) if pstate_changes else None
+        self._energy = made(f"{prefix}consumed_energy.csv", _CONSUMED_ENERGY) if energy else None
+
+    def follow(self, statistics: Statistics) -> None:
+        """Take the numbers of schedule.json from these statistics, unless the files were given others.
+
+        Args:
+            statistics: statistics that observe each job before the files do. Nothing was observed yet.
+        """
+        if self._owns_statistics:
+            self._statistics, self._owns_statistics = statistics, False
 
     @property
     def _tables(self) -> Iterable[_ResultTable]:
@@ -178,8 +210,14 @@ class ResultFiles(Observer):
     def ended(self, totals: Totals) -> None:
         if self._owns_statistics:
             self._statistics.ended(totals)
-        if totals.complete:
-            _write_json(f"{self.prefix}schedule.json", self._statistics.schedule())
+        schedule = self._statistics.schedule() if totals.complete else None
+        if self._later:
+            kept = {table.path.removeprefix(self.prefix): table for table in self._tables if not table.is_made}
+            self.kept = {name: table.take() for name, table in kept.items()}
+            if schedule is not None:
+                self.kept["schedule.json"] = schedule_text(schedule).encode()
+        elif schedule is not None:
+            _write_json(f"{self.prefix}schedule.json", schedule)
         self._flush(finish=True)
 
     def flush(self) -> None:
@@ -190,7 +228,7 @@ class ResultFiles(Observer):
         """Flush all files. An error of one file does not affect the others."""
         with ExitStack() as stack:
             for table in self._tables:
-                stack.callback(table.flush, finish=finish)
+                stack.callback(table.flush, finish=finish and table.is_made)
 
 
 def job_line(row: JobRow, found: Times | None = None) -> str:

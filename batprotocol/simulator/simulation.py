@@ -130,6 +130,9 @@ def simulate(
         expect_instance(observer, Observer, "simulate", "an Observer")
     statistics, rows, points = Statistics(), JobRows(), EnergyPoints()
     watching: list[Observer] = [statistics, *observers]
+    for observer in observers:
+        if isinstance(observer, ResultFiles):
+            observer.follow(statistics)
     files = None if output is None else ResultFiles(output, energy=energy, statistics=statistics)
     watching += [rows, points] if files is None else [files]
     events = [

@@ -36,6 +36,7 @@ from batprotocol.simulator import (
     JobRow,
     JobRows,
     Platform,
+    ResultFiles,
     WorkflowResult,
     Workload,
     host_events_of,
@@ -148,6 +149,8 @@ class Workshop:
         self.folder = folder
         self.inputs = Inputs(os.path.join(folder, "files"))
         self.shelf = Shelf()
+        self.kept: dict[str, bytes] = {}
+        """The result files of the present run that were not written."""
 
 
 @cache
@@ -168,13 +171,14 @@ def execute(
     task, limits, measures = argument
     workshop = _workshop(os.path.dirname(scratch))
     began = time.perf_counter()
+    workshop.kept = {}
     try:
         outcome = _run(workshop, task, limits, measures, shared, scratch)
     except BaseException as error:
         with _without_limit():
             outcome = failed(error, limits.seconds)
     with _without_limit():
-        files = {**outcome.files, **_written(scratch, outcome, workshop.folder)}
+        files = {**outcome.files, **workshop.kept, **_written(scratch, outcome, workshop.folder)}
     return msgspec.structs.replace(outcome, files=files, seconds=time.perf_counter() - began)
 
 
@@ -218,6 +222,8 @@ def _run(
             rows: Any = list(read_jobs(f"{prefix}jobs.csv"))
         else:
             kept, keeper = JobRows(), Keeper(scratch)
+            # Most runs are small: files would take longer than what is in them. With energy, the files are needed.
+            files = None if task.energy else ResultFiles(prefix, later=True)
             try:
                 result = simulate(
                     platform,
@@ -228,13 +234,18 @@ def _run(
                     rules=rules,
                     corrected=task.corrected,
                     init=task.init,
-                    output=prefix,
-                    observers=[kept],
+                    output=prefix if files is None else None,
+                    observers=[kept] if files is None else [kept, files],
                 )
             except BaseException:
                 with _without_limit():
+                    if files is not None:
+                        with suppress(OSError):
+                            files.flush()
                     keeper.save()
                 raise
+            if files is not None:
+                workshop.kept = files.kept
             if not result.is_complete:
                 keeper.save()
                 kind = "stopped" if result.was_stopped else "deadlock"
@@ -274,8 +285,8 @@ def _run(
         GROUPS: {key: labels for key, labels in groups.items() if labels},
         WORKFLOWS: workflows,
     }
-    files = {name: msgspec.json.encode(value) for name, value in known.items() if value}
-    return Outcome(state=DONE, measured=found, hosts=hosts, files=files)
+    described = {name: msgspec.json.encode(value) for name, value in known.items() if value}
+    return Outcome(state=DONE, measured=found, hosts=hosts, files=described)
 
 
 def _too_late(task: Task, rows: Sequence[JobRow], workload: Workload, hosts: int) -> Outcome | None:

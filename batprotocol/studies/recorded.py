@@ -41,6 +41,7 @@ from batprotocol.studies.slurm_recordings import (
     read_recording,
     read_recordings,
     readable,
+    silence_of,
     submitted_of,
 )
 from batprotocol.workloads.host_events import HostEvent
@@ -423,6 +424,9 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
         found = re.match(r"(?:node_did_resp: )?node (\S+) returned to|Node (\S+) now responding", text)
         if found and (found[1] or time < silent.get(found[2], -math.inf) + _SILENCE):
             yield time, HostEvent(frozen_hosts([names[found[1] or found[2]]]), HostChange.UP).to_data()
+        elif found:
+            for moment, change in silence_of(run, found[2], time):
+                yield moment, HostEvent(frozen_hosts([names[found[2]]]), change).to_data()
         found = re.match(r"sched: Created reservation=(\S+) users=\S+ nodes=(?!\(null\))(\S+) ", text)
         if found:
             yield time, json.dumps({"slurm": _reserving(run, found[1], found[2])})

@@ -24,6 +24,7 @@ from batprotocol.policies.fair_share import age_factor
 from batprotocol.policies.slurm import Phases
 from batprotocol.sites.slurm.accounting import Accounting, accounting_of
 from batprotocol.sites.slurm.configuration import SlurmConfiguration, configuration_of, switches_of
+from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import expanded_names
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "read_recording",
     "read_recordings",
     "readable",
+    "silence_of",
     "submitted_of",
 ]
 
@@ -307,6 +309,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         for time, text in log
         if text.startswith(("Time limit exhausted", "Reservation ended", "debug:  Purging vestigial"))
         or "JobId=Invalid" in text
+        or " timed out, the job is at" in text
     ]
     period, configuration = _period(main), configuration_of_run(run)
     loops = configuration.scheduler
@@ -360,6 +363,8 @@ def drawn_phases_of(run: Mapping[str, Any], seed: int) -> Phases:
 
 _AGES: Final = 'sprio -h -o "%i %u %Y %A %F %J %P %Q %N %T"'
 """The command of a sample that prints the parts of priorities."""
+_PRIORITY: Final = re.compile(r"JobId=(\S+) (?:Prio|unable to schedule .*Priority)=(\d+)")
+"""A line of either loop with the priority of a job."""
 _LATEST_CALCULATION: Final = 3
 """A calculation of priorities is at most so many seconds late."""
 _WAKES: Final = 0.02
@@ -368,8 +373,8 @@ _CLEANING = 0.022
 """The time of the machine from the kill of a job to the moment when its nodes are clean, if nothing else is known."""
 _END = re.compile(r"_job_complete: JobId=(\S+) WEXITSTATUS")
 KILL = re.compile(
-    r"(?:Time limit exhausted for|Reservation ended for|preempted|_slurm_rpc_kill_job: REQUEST_KILL_JOB|requeue job"
-    r"|debug:  _job_requeue_op:) JobId=(\S+)"
+    r"(?:(?:Time limit exhausted for|Reservation ended for|preempted|_slurm_rpc_kill_job: REQUEST_KILL_JOB|requeue job"
+    r"|debug:  _job_requeue_op:) |(?=\S+ timed out, the job is at))JobId=(\S+)"
 )
 """The lines of the log that say that a job is killed."""
 _REQUEUED = re.compile(r"Requeuing JobId=(\S+)")
@@ -629,7 +634,7 @@ def _priorities(
     seen: dict[str, tuple[float, str]] = {}
     changes: list[tuple[float, float]] = []
     for time, text in run["log"]:
-        found = re.search(r"test for JobId=(\S+) Prio=(\d+)", text)
+        found = _PRIORITY.search(text)
         if found:
             before, priority = seen.get(found[1], (time, found[2]))
             if priority != found[2]:
@@ -770,3 +775,22 @@ def submitted_of(run: Mapping[str, Any]) -> dict[str, float]:
         if match:
             found[match[1]] = time - int(match[2] or 0) * 1e-6
     return found
+
+
+def silence_of(run: Mapping[str, Any], node: str, time: float) -> Iterator[tuple[float, HostChange]]:
+    """A node that answers again at a time has not answered since a job ended there, and so no job could start.
+
+    The job is cleaned up after the answer only, at a moment that no recording has: some time before the next start.
+    """
+    ends = ((job.get("EndTime"), job.get("NodeList")) for job in run.get("result_jobs", ()))
+    known = ((end, names) for end, names in ends if names and isinstance(end, float) and end < time)
+    since = max((end for end, names in known if node in expanded_names(names)), default=0.0)
+    told = f"update_node: node {node} state set"  # it answers to a command
+    if since and not any(since < each <= time and text.startswith(told) for each, text in run["log"]):
+        starts = (start["t"] for start in run["starts"] if start["t"] > time and node in expanded_names(start["nodes"]))
+        yield since, HostChange.DRAIN
+        yield min(starts, default=time) - _BEFORE, HostChange.UP
+
+
+_BEFORE: Final = 0.1
+"""A node that was silent is free so many seconds before a job starts there."""

@@ -408,6 +408,7 @@ class Shelf:
 
     def __init__(self) -> None:
         self._classes: dict[tuple[str, str, str], type[Scheduler]] = {}
+        self._policies: dict[str, type[Scheduler]] = {}
         self._modules: dict[str, dict[str, ModuleType]] = {}
         self._root = ""
 
@@ -428,12 +429,21 @@ class Shelf:
             Exception: its file raises an exception.
         """
         if not root or is_policy(target):
-            return scheduler_named(target, root)
+            return self._named(target, root)
         self._turn_to(root)
         name = root, target, repr(sorted(arguments.items()))
         found = self._classes.get(name)
         if found is None:
             found = self._classes[name] = load(os.path.join(root, target), arguments)
+        return found
+
+    def _named(self, target: str, root: str) -> type[Scheduler]:
+        """The class of a policy, which is made once for a name without files and options."""
+        if root or "=" in target or ":" in target:
+            return scheduler_named(target, root)
+        found = self._policies.get(target)
+        if found is None:
+            found = self._policies[target] = scheduler_named(target)
         return found
 
     def _turn_to(self, root: str) -> None:

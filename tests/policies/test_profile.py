@@ -186,6 +186,11 @@ def test_reservations_move_one_after_the_other(seed: int, ranked: bool) -> None:
     for reserved in each:
         assert reserved.due(in_order[1][0]) == [number for start, number in in_order if start <= in_order[1][0]]
         assert reserved.next_start() > in_order[1][0]
+    for _ in range(30):
+        hosts, seconds, slack = random.randint(0, 40), random.choice([math.inf, 5.0, 50.0]), random.choice([0.0, 0.5])
+        gaps = [(most, min(length, seconds) + slack) for most, length in alone.gaps(hosts)]
+        may = any(job.size <= most and job.expected <= length for job in jobs for most, length in gaps)
+        assert [reserved.may_start(hosts, seconds, slack) for reserved in each] == [may] * len(each)
 
 
 @pytest.mark.parametrize("kind", RESERVED, ids=str)

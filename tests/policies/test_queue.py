@@ -140,3 +140,25 @@ def test_a_multifactor_order_computes_few_keys(monkeypatch: pytest.MonkeyPatch) 
             order.ended(RunningJob(job, Hosts([0]).take(1), state.now - 10.0), state)
         counts.append(len(computed))
     assert counts[1] < 2 * counts[0]
+
+
+@pytest.mark.parametrize("backfills", [False, True])
+def test_a_multifactor_order_computes_few_levels(monkeypatch: pytest.MonkeyPatch, backfills: bool) -> None:
+    """Most of the 100 users, each with jobs of many shapes, are not looked at in a search."""
+    computed = []
+    level = Multifactor.level
+    monkeypatch.setattr(Multifactor, "level", lambda *given: computed.append(given) or level(*given))
+    order, state, random = Multifactor(), State(), Random(8000)
+    state.size = 40
+    queue = Queue(order, state)
+    for number in range(8000):
+        queue.add(_user_waits(random, number, state.now, 100))
+    for place in range(200):
+        if place == 100:
+            computed.clear()
+        job = queue.by(None).first_in(Gap((40, 5e4), (5, math.inf))) if backfills else queue.first()
+        assert job is not None
+        queue.remove(job)
+        state.now += 10.0
+        order.ended(RunningJob(job, Hosts([0]).take(1), state.now - 10.0), state)
+    assert len(computed) < 100 * (120 if backfills else 60)

@@ -70,6 +70,8 @@ def test_questions_are_answered_as_in_python(seed: int) -> None:
         assert list(least.items()) == list(availability.python_leasts(steps, hosts, begin, end).items())
         wanted = random.choice([(1 << 40, 0, 0, 0), (1, 2, 1 << 61, 0), (1, 1, 1 << 63, 0), (1, 4, 0, 2)])
         also = [random_time(random) for _ in range(random.randint(0, 5))]
+        taken = frozenset(random.sample(HOSTS, random.randint(0, 8))), *interval(random, 0.0)
+        without = random.choice([None, taken])
         found = []
         for function in (availability.first_time, availability.python_first_time):
             heard: list[object] = []
@@ -93,10 +95,36 @@ def test_questions_are_answered_as_in_python(seed: int) -> None:
                     math.inf if seed % 2 else begin + 9.0,
                     also,
                     may if with_may else None,
+                    without,
                 ),
             )
             found.append((answer, heard))
         assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_hosts_count_as_free_as_if_they_were_given_back(seed: int) -> None:
+    random = Random(seed)
+    steps, job = amounts(random), (1 << 40, 0, 0, 0)
+    for _ in range(30):
+        hosts, begin, end = random.sample(HOSTS, 4), *interval(random, 0.0)
+        others = copy.deepcopy(steps)
+        availability.change_amounts(steps, hosts, begin, end, tuple(-each for each in job), 0.0)
+        asked = HOSTS, random.randint(1, 8), job, random_time(random), 0.0, None, random.choice([begin, math.inf])
+        answer = availability.first_time(others, *asked, [], None)
+        assert availability.first_time(steps, *asked, [], None, (set(hosts), begin, end)) == answer
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_times_are_closed_as_in_python(seed: int) -> None:
+    random = Random(seed)
+    steps = Steps(-math.inf, 0)
+    for _ in range(random.randint(0, 30)):
+        steps.change(*interval(random, 0.0), random.randint(-50, 100))
+    for _ in range(30):
+        after, before = interval(random, 0.0)
+        asked = steps, random.randint(-50, 300), after, before, random.choice([0.0, 0.5, random_time(random)])
+        assert watts.closed_times(*asked) == watts.python_closed_times(*asked)
 
 
 @pytest.mark.parametrize("seed", range(60))

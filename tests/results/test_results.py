@@ -478,3 +478,30 @@ def test_a_line_that_is_cut_short_is_named_and_so_is_another_fault(tmp_path: Pat
     path.write_bytes(whole.encode() + b"\xff,w0\n")
     with pytest.raises(InputError, match="it is not text in UTF-8"):
         list(read_jobs(path))
+
+
+@pytest.mark.parametrize("count", [0, 3, 2000])
+@pytest.mark.parametrize("ends", [True, False])
+def test_files_that_are_written_later_have_the_same_contents(tmp_path: Path, count: int, ends: bool) -> None:
+    statistics = Statistics()
+    files = [
+        ResultFiles(f"{tmp_path}/at_once/o_", energy=True),
+        ResultFiles(f"{tmp_path}/later/o_", energy=True, later=True),
+    ]
+    for each in files:
+        each.follow(statistics)
+    observers = Observers([statistics, *files])
+    for number in range(count):
+        observers.job_ended(job(f"{number}", runtime=number / 7))
+    if ends:
+        observers.ended(Totals(nb_computing_machines=4))
+    for each in files:
+        each.flush()
+    at_once, later = (
+        {path.name: path.read_bytes() for path in (tmp_path / folder).iterdir()} for folder in ("at_once", "later")
+    )
+    kept = {f"o_{name}": data for name, data in files[1].kept.items()}
+    assert not kept.keys() & later.keys()
+    assert {**kept, **later} == at_once
+    assert ("o_jobs.csv" in kept) is (ends and count < 2000)
+    assert ("o_schedule.json" in kept) is ends

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from batprotocol.studies.recorded import replayed
-from batprotocol.studies.slurm_recordings import phases_of
+from batprotocol.studies.slurm_recordings import phases_of, silence_of
+from batprotocol.workloads.host_events.events import HostChange
 
 WITHOUT_ENGINE = True
 
@@ -152,3 +153,15 @@ def test_ages_show_the_second_of_each_calculation() -> None:
     found = phases_of(run)
     assert int(found.priorities % 60) == 59
     assert [int(time) for time in found.calculations] == [120]
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_a_node_that_does_not_answer_for_some_time_is_not_used(told: bool) -> None:
+    """Until the next start there: what answers to a command was not silent."""
+    answer = (100.0, "Node n1 now responding")
+    command = (99.0, "update_node: node n1 state set to IDLE")
+    jobs = [{"JobId": "1", "NodeList": "n[0-3]", "EndTime": 8.0}, {"JobId": "2", "NodeList": "n0", "EndTime": 50.0}]
+    starts = [(2.0, "1", "n[0-3]"), (40.0, "2", "n0"), (300.0, "3", "n[1-2]")]
+    run = run_of([at(2.0, full=True), *([command] if told else []), answer], starts, result_jobs=jobs)
+    expected = [] if told else [(8.0, HostChange.DRAIN), (pytest.approx(299.9), HostChange.UP)]
+    assert list(silence_of(run, "n1", 100.0)) == expected

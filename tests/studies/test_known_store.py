@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import msgspec
 import pytest
+from hypothesis import strategies as st
 
 from batprotocol.errors import StudyError
 from batprotocol.model import FinalJobState
 from batprotocol.simulator import JobRow
 from batprotocol.studies import Progress, Row, Rows, Store, Study
+from batprotocol.studies import store as stores
 from batprotocol.studies._measurement import measure_again, with_metrics
 from batprotocol.studies._simulation import _in_time, execute
 from batprotocol.studies.rows import as_parquet, jobs_in, rounded, users_in
@@ -496,3 +499,16 @@ def test_time_is_over_in_the_main_thread_only() -> None:
     thread.start()
     thread.join()
     assert seen == ["ended"]
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@hypothesis.given(st.dictionaries(st.text(), VALUES, max_size=4))
+def test_runs_are_described_in_json_as_python_indents_it(value: dict[str, Any]) -> None:
+    expected = json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    assert stores._indented(value) == expected

@@ -21,7 +21,15 @@ from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.studies.comparing.pairs import causes_of
 from batprotocol.studies.recorded import recorded_schedule, replay, replayed, replayed_schedule, unfollowed_of
-from batprotocol.studies.slurm_recordings import SlurmRun, is_recorded, phases_of, read_recording, read_recordings
+from batprotocol.studies.slurm_recordings import (
+    SlurmRun,
+    component_numbers,
+    is_recorded,
+    parts_of,
+    phases_of,
+    read_recording,
+    read_recordings,
+)
 
 WITHOUT_ENGINE = True
 
@@ -90,6 +98,42 @@ def test_options_that_cannot_be_read_are_named(args: list[str], why: str, caplog
     else:
         with pytest.raises(InputError, match=re.escape(why)):
             replay(run)
+
+
+INHERITED: dict[str, tuple[str, list[str | None]]] = {
+    "time=5 : nodes=1": ("time", ["5", "5"]),
+    "nodes=1 : time=5": ("time", ["5", "5"]),
+    "time=5 : time=3 : nodes=1": ("time", ["5", "3", "3"]),
+    "time-min=1 : nodes=1": ("time-min", ["1", "1"]),
+    "nice=7 : nice=9": ("nice", ["7", "9"]),
+    "nodes=1 : nice=30": ("nice", ["30", "30"]),
+    "nodes=1 : begin=now+9": ("begin", ["now+9", "now+9"]),
+    "nodes=1 : no-requeue=": ("no-requeue", ["", ""]),
+    "mem=100 : nodes=1": ("mem", ["100", "100"]),
+    "exclude=n0 : nodes=1": ("exclude", ["n0", "n0"]),
+    "nodelist=n1 : nodes=1": ("exclude", [None, "n1"]),
+    "partition=p : nodes=1": ("partition", ["p", None]),
+    "nodes=1 : partition=p": ("partition", [None, "p"]),
+    "constraint=a : nodes=1": ("constraint", ["a", None]),
+    "licenses=a : nodes=1": ("licenses", ["a", None]),
+    "contiguous= : nodes=1": ("contiguous", ["", None]),
+    "nodelist=n1 : nodelist=n2": ("nodelist", ["n1", "n2"]),
+}
+"""Options of components, and the values of one that `scontrol show job` had of each component in Slurm 22.05.8."""
+
+
+@pytest.mark.parametrize("text", INHERITED)
+def test_components_inherit_as_with_a_real_sbatch(text: str) -> None:
+    name, values = INHERITED[text]
+    options = [(word.partition("=")[0], word.partition("=")[2]) for word in text.split()]
+    assert [part.get(name) for part in parts_of(options)] == values
+
+
+def test_a_component_has_the_number_that_commands_name() -> None:
+    run = changed(recording(BACKFILL))
+    run["submissions"][0] |= {"id": 5, "args": ["-n1", ":", "-n2", ":", "-n3"]}
+    numbers = component_numbers(run)
+    assert numbers == {"5": ("5+0", "5+1", "5+2"), "6": ("5+1",), "7": ("5+2",)}
 
 
 OPTIONS = st.sampled_from(["--hint=multithread", "--overcommit", "--deadline=now+9", "--mincpus=1", "--signal=9@60"])

@@ -117,30 +117,47 @@ level_of(long long size)
     return level;
 }
 
+/* Add to the numbers from a place on, before another one. */
 static void
 add(Block *block, int first, int last, long long by)
 {
-    for (int at = first; at < last; at++) {
-        block->free[at] += by;
+    if (first >= last) {
+        return;
     }
-    look_over(block);
+    long long *free = block->free, lowest = free[first], highest = lowest;
+    for (int at = first; at < last; at++) {
+        lowest = free[at] < lowest ? free[at] : lowest;
+        highest = free[at] > highest ? free[at] : highest;
+        free[at] += by;
+    }
+    lowest += block->added;
+    highest += block->added;
+    if (by > 0 ? lowest == block->lowest : highest == block->highest) { /* another one may be that now */
+        int levels = block->levels;
+        look_over(block);
+        block->levels = by > 0 ? -1 : levels; /* if fewer are free, they are still the most */
+    }
+    else if (by > 0) {
+        block->highest = highest + by > block->highest ? highest + by : block->highest;
+        block->levels = -1;
+    }
+    else {
+        block->lowest = lowest + by < block->lowest ? lowest + by : block->lowest;
+    }
 }
 
 /* How many of these numbers, which ascend, are less than one, or equal to it if `with` says so. */
-static Py_ssize_t
+static inline Py_ssize_t
 before(const double *numbers, Py_ssize_t count, double number, int with)
 {
-    Py_ssize_t low = 0, high = count;
-    while (low < high) {
-        Py_ssize_t middle = (low + high) / 2;
-        if (numbers[middle] < number || (with && numbers[middle] == number)) {
-            low = middle + 1;
-        }
-        else {
-            high = middle;
-        }
+    Py_ssize_t low = 0; /* nothing branches on a comparison: what was guessed wrong would cost most */
+    while (count > 1) {
+        Py_ssize_t half = count / 2;
+        double middle = numbers[low + half - 1];
+        low += half & -(Py_ssize_t)((middle < number) | (with & (middle == number)));
+        count -= half;
     }
-    return low;
+    return low + (count && (numbers[low] < number || (with && numbers[low] == number)));
 }
 
 /* Room for one more block at a place. -1 with an exception if there is none. */
@@ -187,18 +204,33 @@ delete_blocks(Profile *self, Py_ssize_t first, Py_ssize_t last)
     self->count -= last - first;
 }
 
-/* Let a time, which is not before the first one, be one at which the number may change. -1 with an exception. */
-static int
-cut(Profile *self, double time)
+/* Where a time is. */
+typedef struct {
+    Py_ssize_t block;
+    int at;
+} Place;
+
+static Place
+find(const Profile *self, double time)
 {
     Py_ssize_t number = before(self->firsts, self->count, time, 1) - 1;
-    Block *block = self->blocks[number];
-    int at = (int)before(block->times, block->count, time, 0);
+    const Block *block = self->blocks[number];
+    return (Place){number, (int)before(block->times, block->count, time, 0)};
+}
+
+/* Let a time, which is not before the first one, be one at which the number may change, and find it. 1 if a block was
+   split, -1 with an exception. */
+static int
+cut(Profile *self, double time, Place *found)
+{
+    Place place = *found = find(self, time);
+    Block *block = self->blocks[place.block];
+    int at = place.at, is_split = block->count == LARGEST;
     if (at < block->count && block->times[at] == time) {
         return 0;
     }
-    if (block->count == LARGEST) {
-        Block *rest = insert_block(self, number + 1);
+    if (is_split) {
+        Block *rest = insert_block(self, place.block + 1);
         if (!rest) {
             return -1;
         }
@@ -208,12 +240,13 @@ cut(Profile *self, double time)
         memcpy(rest->times, block->times + half, (size_t)rest->count * sizeof *rest->times);
         memcpy(rest->free, block->free + half, (size_t)rest->count * sizeof *rest->free);
         block->count = half;
-        self->firsts[number + 1] = rest->times[0];
+        self->firsts[place.block + 1] = rest->times[0];
         look_over(rest);
         look_over(block);
         if (at > half) {
             block = rest;
             at -= half;
+            *found = (Place){place.block + 1, at};
         }
     }
     size_t behind = (size_t)(block->count - at);
@@ -221,34 +254,36 @@ cut(Profile *self, double time)
     memmove(block->free + at + 1, block->free + at, behind * sizeof *block->free);
     block->times[at] = time;
     block->free[at] = block->free[at - 1];
+    block->levels = behind ? block->levels : -1; /* else, the block has become longer */
     block->count++;
-    return 0;
+    return is_split;
 }
 
 /* A time at which the number does not change any more is forgotten, but for the first one. */
 static void
-heal(Profile *self, double time)
+heal(Profile *self, Place place)
 {
-    Py_ssize_t number = before(self->firsts, self->count, time, 1) - 1;
-    Block *block = self->blocks[number];
-    int at = (int)before(block->times, block->count, time, 0);
-    if (number == 0 && at == 0) {
+    Block *block = self->blocks[place.block];
+    int at = place.at;
+    if (place.block == 0 && at == 0) {
         return;
     }
-    Block *last = at ? block : self->blocks[number - 1];
+    Block *last = at ? block : self->blocks[place.block - 1];
     if (last->free[at ? at - 1 : last->count - 1] + last->added != block->free[at] + block->added) {
         return;
     }
     if (block->count == 1) {
-        delete_blocks(self, number, number + 1);
+        delete_blocks(self, place.block, place.block + 1);
         return;
     }
     size_t behind = (size_t)(block->count - at - 1);
     memmove(block->times + at, block->times + at + 1, behind * sizeof *block->times);
     memmove(block->free + at, block->free + at + 1, behind * sizeof *block->free);
     block->count--;
-    self->firsts[number] = block->times[0];
-    look_over(block);
+    if (!at) { /* else, another one of the block is equal */
+        self->firsts[place.block] = block->times[0];
+        look_over(block);
+    }
 }
 
 /* So many more hosts are free from one time to another one. -1 with an exception. */
@@ -262,29 +297,28 @@ change_by(Profile *self, double begin, double end, long long by)
         PyErr_SetString(PyExc_ValueError, "expected a time that is not before the first one");
         return -1;
     }
-    if (cut(self, begin) < 0 || (end < INFINITY && cut(self, end) < 0)) {
+    Place from, to = {0, 0};
+    int is_split = 0;
+    if (cut(self, begin, &from) < 0 || (end < INFINITY && (is_split = cut(self, end, &to)) < 0)) {
         return -1;
     }
-    Py_ssize_t first = before(self->firsts, self->count, begin, 1) - 1;
-    Py_ssize_t last = before(self->firsts, self->count, end, 0) - 1;
-    Block *one = self->blocks[first], *other = self->blocks[last];
-    int start = (int)before(one->times, one->count, begin, 0);
-    int stop = (int)before(other->times, other->count, end, 0);
-    add(one, start, first == last ? stop : one->count, by);
-    for (Py_ssize_t number = first + 1; number < last; number++) {
+    from = is_split ? find(self, begin) : from;
+    to = end < INFINITY ? to : (Place){self->count, 0};
+    add(self->blocks[from.block], from.at, from.block == to.block ? to.at : self->blocks[from.block]->count, by);
+    for (Py_ssize_t number = from.block + 1; number < to.block; number++) {
         Block *block = self->blocks[number];
         block->added += by;
         block->lowest += by;
         block->highest += by;
-        block->levels = -1;
+        block->levels = by > 0 ? -1 : block->levels;
     }
-    if (first != last) {
-        add(other, 0, stop, by);
+    if (from.block < to.block && to.at) {
+        add(self->blocks[to.block], 0, to.at, by);
     }
-    heal(self, begin);
     if (end < INFINITY) {
-        heal(self, end);
+        heal(self, to);
     }
+    heal(self, from);
     return 0;
 }
 
@@ -336,20 +370,39 @@ pass_through(Block *block, long long size, int level, double seconds, double *be
 
 /* The same for a block in which the time lies before which a gap must begin. Gives infinity if it cannot any more. */
 static double
-pass_limit(const Block *block, long long size, double seconds, double limit, double begin)
+pass_limit(const Block *block, long long size, int level, double seconds, double limit, double begin)
 {
-    for (int at = 0; at < block->count; at++) {
-        double time = block->times[at];
-        int missing = block->free[at] + block->added < size;
-        if (begin >= 0 && (time >= limit || (missing && time - begin >= seconds))) {
+    if (begin < 0 && block->highest < size) {
+        return INFINITY;
+    }
+    const double *times = block->times;
+    const long long *free = block->free, needed = size - block->added;
+    int start = 0, at, count = (int)before(times, block->count, limit, 0);
+    if (begin >= 0) {
+        for (at = 0; at < count && free[at] >= needed; at++) {
+        }
+        if (at == count || times[at] - begin >= seconds) {
             return begin;
         }
-        if (time >= limit) {
-            return INFINITY;
-        }
-        begin = missing ? -1.0 : begin < 0 ? time : begin;
+        start = at + 1;
     }
-    return begin < 0 ? INFINITY : begin;
+    if (block->highest < size || start >= count) {
+        return INFINITY;
+    }
+    int is_too_short = times[count - 1] - times[start] < seconds;
+    if (is_too_short || (block->levels >= 0 && (level >= block->levels || block->longest[level] < seconds))) {
+        for (at = count; at > start && free[at - 1] >= needed; at--) { /* only one until the limit can be a gap */
+        }
+        return at < count ? times[at] : INFINITY;
+    }
+    for (at = start; at < count; at++) {
+        int missing = free[at] < needed;
+        if (missing & (times[at] - times[start] >= seconds)) {
+            return times[start];
+        }
+        start = missing ? at + 1 : start;
+    }
+    return start < count ? times[start] : INFINITY;
 }
 
 static double
@@ -362,7 +415,7 @@ earliest_of(const Profile *self, long long size, double seconds, double limit)
         Block *block = self->blocks[number];
         double last = block->times[block->count - 1];
         if (last >= limit) {
-            return pass_limit(block, size, seconds, limit, begin);
+            return pass_limit(block, size, level, seconds, limit, begin);
         }
         if (block->lowest >= size) { /* enough in all of it */
             begin = begin < 0 ? block->times[0] : begin;
@@ -378,6 +431,38 @@ earliest_of(const Profile *self, long long size, double seconds, double limit)
         }
     }
     return begin >= 0 ? begin : INFINITY;
+}
+
+enum { GAPS = 64 };
+
+typedef struct {
+    long long hosts;
+    double seconds;
+} Gap;
+
+/* The gaps from the first time of a profile on, many hosts first; their count, or -1 if they are too many. */
+static int
+gaps_at_once(const Profile *profile, long long most, Gap *gaps)
+{
+    int count = 0;
+    double now = profile->firsts[0];
+    for (Py_ssize_t number = 0; number < profile->count && most > 0; number++) {
+        const Block *block = profile->blocks[number];
+        for (int at = 0; block->lowest < most && at < block->count && most > 0; at++) {
+            long long free = block->free[at] + block->added;
+            if (free < most && block->times[at] > now) {
+                if (count == GAPS - 1) {
+                    return -1;
+                }
+                gaps[count++] = (Gap){most, block->times[at] - now};
+            }
+            most = free < most ? free : most;
+        }
+    }
+    if (most > 0) {
+        gaps[count++] = (Gap){most, INFINITY};
+    }
+    return count;
 }
 
 /* A time, rounded to the resolution as State.rounded does. */

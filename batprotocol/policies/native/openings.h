@@ -36,19 +36,43 @@ add_opening(Openings *openings, double begin, double last, PyObject *host, long 
     return 0;
 }
 
-/* Add the intervals in which a job can start on a host, as `HostTimeline._add_windows` does. */
+/* When the amount that a job takes counts as free where it is taken. */
+typedef struct {
+    PyObject *hosts; /* NULL: nowhere */
+    double begin, end;
+} Without;
+
+/* Whether an amount is free, also if it is taken itself. -1 with an exception. */
+static int
+suffices_without(const Wanted *wanted, PyObject *free)
+{
+    PyObject *more = value_with(free, wanted->all);
+    int fits = more ? suffices(wanted, more) : -1;
+    Py_XDECREF(more);
+    return fits;
+}
+
+/* Add the intervals in which a job can start on a host, as `_windows` of availability.py does. */
 static int
 add_openings(Openings *openings, const Lists *steps, PyObject *host, long long number, const Wanted *wanted,
-             double seconds, double after, double before)
+             double seconds, double after, double before, const Without *without)
 {
     double begin = -1.0;
-    Py_ssize_t count = PyList_GET_SIZE(steps->times);
-    for (Py_ssize_t place = place_of(steps->times, after); place < count; place++) {
-        double time = time_at(steps->times, place);
+    Py_ssize_t count = PyList_GET_SIZE(steps->times), place = place_of(steps->times, after);
+    double time = time_at(steps->times, place), next;
+    for (; time < INFINITY; time = next) {
+        double step = place + 1 < count ? time_at(steps->times, place + 1) : INFINITY;
+        int is_within = without && time >= without->begin && time < without->end;
+        next = step;
+        if (without && time < without->end) { /* only a part of a step can be within */
+            double bound = is_within ? without->end : without->begin;
+            next = bound < step ? bound : step;
+        }
         if (begin < 0 && time > before) {
             return 0;
         }
-        int fits = suffices(wanted, PyList_GET_ITEM(steps->values, place));
+        PyObject *free = PyList_GET_ITEM(steps->values, place);
+        int fits = is_within ? suffices_without(wanted, free) : suffices(wanted, free);
         if (fits < 0) {
             return -1;
         }
@@ -66,6 +90,7 @@ add_openings(Openings *openings, const Lists *steps, PyObject *host, long long n
             }
             begin = -1.0;
         }
+        place += next == step;
     }
     return begin >= 0 ? add_opening(openings, begin, INFINITY, host, number) : 0;
 }
@@ -207,7 +232,7 @@ sweep(const Openings *openings, Opening *open, Py_ssize_t wanted, const double *
 }
 
 PyDoc_STRVAR(first_time_doc,
-             "first_time(steps, hosts, count, amount, seconds, after, choose, before, also, may, /)\n--\n\n"
+             "first_time(steps, hosts, count, amount, seconds, after, choose, before, also, may, without=None, /)\n--\n\n"
              "The first time from which on enough hosts have enough free for long enough.");
 
 static PyObject *
@@ -216,9 +241,12 @@ first_time(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t c
     double seconds, after, before;
     long long wanted;
     Wanted amount;
-    if (expect("first_time", count, 10, 10) < 0 || as_number(arguments[2], &wanted) < 0 ||
+    Without without = {0};
+    if (expect("first_time", count, 10, 11) < 0 || as_number(arguments[2], &wanted) < 0 ||
         wanted_of(arguments[3], &amount) < 0 || as_time(arguments[4], &seconds) < 0 ||
-        as_time(arguments[5], &after) < 0 || as_time(arguments[7], &before) < 0) {
+        as_time(arguments[5], &after) < 0 || as_time(arguments[7], &before) < 0 ||
+        (count > 10 && arguments[10] != Py_None &&
+         !PyArg_ParseTuple(arguments[10], "Odd", &without.hosts, &without.begin, &without.end))) {
         return NULL;
     }
     double *others = NULL;
@@ -229,9 +257,11 @@ first_time(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t c
         PyObject *host = PyTuple_GET_ITEM(hosts, place);
         long long number;
         Lists steps;
-        int failed = as_number(host, &number) < 0 || lists_of(arguments[0], host, &steps) < 0;
+        int is_taken = without.hosts ? PySequence_Contains(without.hosts, host) : 0;
+        int failed = is_taken < 0 || as_number(host, &number) < 0 || lists_of(arguments[0], host, &steps) < 0;
         if (!failed) {
-            failed = add_openings(&openings, &steps, host, number, &amount, seconds, after, before) < 0;
+            const Without *here = is_taken ? &without : NULL;
+            failed = add_openings(&openings, &steps, host, number, &amount, seconds, after, before, here) < 0;
             forget_lists(&steps);
         }
         if (failed) {
@@ -248,6 +278,49 @@ first_time(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t c
     PyMem_Free(openings.all);
     PyMem_Free(others);
     Py_XDECREF(hosts);
+    return found;
+}
+
+/* When too much is drawn */
+
+PyDoc_STRVAR(closed_times_doc,
+             "closed_times(steps, most, after, before, seconds, /)\n--\n\n"
+             "Between which times nothing can begin for some seconds, as a value exceeds another one then.");
+
+static PyObject *
+closed_times(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+{
+    long long most;
+    double after, before, seconds;
+    Lists steps;
+    if (expect("closed_times", count, 5, 5) < 0 || as_number(arguments[1], &most) < 0 ||
+        as_time(arguments[2], &after) < 0 || as_time(arguments[3], &before) < 0 ||
+        as_time(arguments[4], &seconds) < 0 || lists_of_steps(arguments[0], &steps) < 0) {
+        return NULL;
+    }
+    PyObject *found = PyList_New(0);
+    Py_ssize_t number = PyList_GET_SIZE(steps.times), place = place_of(steps.times, after);
+    double begin = after, since = 0, until = 0;
+    int is_open = 1, failed = !found;
+    for (; !failed && begin < before; place++) {
+        double next = place + 1 < number ? time_at(steps.times, place + 1) : INFINITY;
+        long long taken;
+        failed = as_number(PyList_GET_ITEM(steps.values, place), &taken) < 0;
+        if (!failed && taken > most) {
+            if (is_open || !(begin - seconds < until)) {
+                failed = !is_open && append_pair(found, Py_BuildValue("(dd)", since, until)) < 0;
+                since = begin - seconds;
+                is_open = 0;
+            }
+            until = next < before ? next : before;
+        }
+        begin = next;
+    }
+    failed = failed || (!is_open && append_pair(found, Py_BuildValue("(dd)", since, until)) < 0);
+    forget_lists(&steps);
+    if (failed) {
+        Py_CLEAR(found);
+    }
     return found;
 }
 
@@ -395,6 +468,7 @@ static PyMethodDef step_functions[] = {
     {"change_amounts", (PyCFunction)(void (*)(void))change_amounts, METH_FASTCALL, change_amounts_doc},
     {"change_jobs", (PyCFunction)(void (*)(void))change_jobs, METH_FASTCALL, change_jobs_doc},
     {"change_steps", (PyCFunction)(void (*)(void))change_steps, METH_FASTCALL, change_steps_doc},
+    {"closed_times", (PyCFunction)(void (*)(void))closed_times, METH_FASTCALL, closed_times_doc},
     {"leasts", (PyCFunction)(void (*)(void))leasts, METH_FASTCALL, leasts_doc},
     {"first_time", (PyCFunction)(void (*)(void))first_time, METH_FASTCALL, first_time_doc},
     {"pieces", (PyCFunction)(void (*)(void))pieces, METH_FASTCALL, pieces_doc},

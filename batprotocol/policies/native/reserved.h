@@ -469,7 +469,8 @@ move_forward(ReservedJobs *self, JobBlock *block, int at)
     }
     const Reserved *job = block->jobs[at];
     double end = rounded(start + job->expected, self->resolution);
-    if (change_by(self->profile, before, job->end, size) < 0 || change_by(self->profile, start, end, -size) < 0) {
+    double until = end < before ? end : before, since = end < before ? before : end; /* between, they stay taken */
+    if (change_by(self->profile, start, until, -size) < 0 || change_by(self->profile, since, job->end, size) < 0) {
         return -1;
     }
     set_times(self, block, at, start, end);
@@ -538,6 +539,43 @@ compress(ReservedJobs *self, PyObject *const *arguments, Py_ssize_t count)
 }
 
 /* Questions */
+
+PyDoc_STRVAR(may_start_doc, "may_start($self, hosts, seconds, slack, /)\n--\n\n"
+                            "Whether a job that waits may fit into a gap that begins at the first time.");
+
+static PyObject *
+may_start(ReservedJobs *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    long long hosts;
+    double seconds, slack;
+    Gap gaps[GAPS];
+    if (expect("may_start", count, 3, 3) < 0 || as_number(arguments[0], &hosts) < 0 ||
+        as_time(arguments[1], &seconds) < 0 || as_time(arguments[2], &slack) < 0) {
+        return NULL;
+    }
+    int number = gaps_at_once(self->profile, hosts, gaps);
+    if (number < 0) {
+        Py_RETURN_TRUE;
+    }
+    for (Py_ssize_t place = 0; number && place < self->count; place++) {
+        const JobBlock *block = self->blocks[place];
+        for (int at = 0; at < block->count; at++) {
+            long long size = block->sizes[at];
+            if (size > gaps[0].hosts) {
+                continue;
+            }
+            int last = 0; /* the longest gap of enough hosts */
+            while (last + 1 < number && gaps[last + 1].hosts >= size) {
+                last++;
+            }
+            double most = gaps[last].seconds < seconds ? gaps[last].seconds : seconds;
+            if (block->jobs[at]->expected <= most + slack) {
+                Py_RETURN_TRUE;
+            }
+        }
+    }
+    Py_RETURN_FALSE;
+}
 
 PyDoc_STRVAR(start_of_doc, "start_of($self, number, /)\n--\n\nThe time of a reservation.");
 
@@ -703,6 +741,7 @@ static PyMethodDef reserved_methods[] = {
     {"drop", (PyCFunction)(void (*)(void))drop_job, METH_FASTCALL, drop_job_doc},
     {"move", (PyCFunction)(void (*)(void))move_job, METH_FASTCALL, move_job_doc},
     {"compress", (PyCFunction)(void (*)(void))compress, METH_FASTCALL, compress_doc},
+    {"may_start", (PyCFunction)(void (*)(void))may_start, METH_FASTCALL, may_start_doc},
     {"start_of", (PyCFunction)start_of, METH_O, start_of_doc},
     {"next_start", (PyCFunction)next_start, METH_NOARGS, next_start_doc},
     {"due", (PyCFunction)due, METH_O, due_doc},

@@ -535,7 +535,41 @@ class CappedPlanner(AmountPlanner):
         return self._gained or super()._may_move_forward(entry)
 
     def _stays(self, entry: SiteEntry) -> bool:
-        return False
+        """Whether a reservation would be where it is if it was made anew: it is looked for as if it was not there.
+
+        If watts surely do not suffice for it earlier, no hosts matter. Where more than numbers decides which hosts it
+        gets, this is not known.
+        """
+        start, budget, now, heads = entry.start, self._budget, self._state.now, self.heads
+        slack = self._state.resolution / 2
+        if not self._is_plain(entry) or start <= now + slack or len(heads) == 1:
+            return False
+        need, lasting = self._scarcity.certain(entry)
+        own, begin, end, pace = self._held[entry.number]
+        if not need or budget.is_over(begin, end):
+            return False
+        closed = budget.closed(need, now, start, lasting, [(-budget.sum(own, pace), begin, end)])
+        kind, reserved = entry.kind, entry.reserved
+        time, hosts = self._timeline.earliest(
+            *(kind.hosts, entry.job.size, kind.amount, max(entry.expected - slack, 0.0)),
+            *(self._scarcity.first_open(closed, now), None, start),
+            also=[until for _, until in closed],
+            may=partial(budget.is_open_at, closed),
+            without=(frozenset(reserved), start, start + entry.expected),
+        )
+        if time != start or hosts[: len(reserved)] != reserved:
+            return False
+        self._timeline.forget(reserved)  # as if it had been made anew
+        self._gained = True
+        return True
+
+    def _is_plain(self, entry: SiteEntry) -> bool:
+        """Whether an entry has a reservation on the hosts with the smallest numbers that are free for it."""
+        settings, job = self.settings, entry.job
+        if settings.moves or settings.once or settings.strict or self.bare is not None or self.sleeping is not None:
+            return False
+        is_alone = entry.number in self.heads and entry.number not in self._fixed and len(job.entries) == 1
+        return self._pacing is None and is_alone and self._chooser.is_by_number(job.request)
 
     def _step_back(self, entry: SiteEntry) -> tuple[float, float]:
         precedes = self._queue.precedence(entry)

@@ -11,10 +11,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from batprotocol.policies.availability import Amount, Found, HostTimeline, KindFilter, added, fits, reduced
+from batprotocol.policies.availability import Amount, Found, HostTimeline, added, fits, reduced
 from batprotocol.policies.backfilling import PlanSettings
 from batprotocol.policies.driver import Actions, JobPlanner
-from batprotocol.policies.jobs import JobKind, SiteEntry, SiteJob, SiteRunning
+from batprotocol.policies.jobs import JobKind, KindFilter, SiteEntry, SiteJob, SiteRunning
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.state import SiteState
 

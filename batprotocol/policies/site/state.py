@@ -15,11 +15,12 @@ from sortedcontainers import SortedList
 
 from batprotocol.model import Host
 from batprotocol.policies.allocations import Chooser
-from batprotocol.policies.availability import Amount, HostTimeline, KindFilter, Pool
+from batprotocol.policies.availability import Amount, HostTimeline, Pool
 from batprotocol.policies.fair_share import Association
 from batprotocol.policies.jobs import (
     EntryRanking,
     JobKind,
+    KindFilter,
     Promises,
     Ranked,
     SiteEntry,

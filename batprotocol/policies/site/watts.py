@@ -48,6 +48,9 @@ class Allowance:
         cap: the watts that the machine may draw at most. Outside of its times, its first and last values hold.
         idle: what it draws without jobs, in microwatts.
 
+    Attributes:
+        is_constant: whether it is the same at all times.
+
     >>> allowance = Allowance(Trace([0.0, 60.0], [500.0, 300.0], math.inf, "W"), micro(200.0))
     >>> allowance.least(0.0, 60.0), allowance.least(0.0, 61.0), allowance.lasts(micro(200.0), 61.0, 0.0)
     (300000000, 100000000, False)
@@ -57,7 +60,7 @@ class Allowance:
         values = [micro(value) - idle for value in cap.values]
         self._steps = Steps(cap.times[0], values[0])
         self._steps.times, self._steps.values = list(cap.times), values
-        self._is_constant = len(values) == 1
+        self.is_constant = len(values) == 1
         self._period = cap.period if cap.repeats else math.inf
         least = math.inf
         self._rest: list[float] = []  # the least from each step on
@@ -87,13 +90,13 @@ class Allowance:
 
     def at(self, time: float) -> int:
         """The amount that is allowed at a time."""
-        if self._is_constant:
+        if self.is_constant:
             return self._steps.values[0]
         return self._steps.at(self._folded(time))
 
     def least(self, begin: float, end: float) -> int:
         """The amount that is allowed throughout an interval, also one without an end."""
-        if self._is_constant:
+        if self.is_constant:
             return self._steps.values[0]
         if end == math.inf or (self.repeats and end - begin >= self._period):
             return int(self._rest[0 if self.repeats else self._steps.place(begin)])
@@ -101,7 +104,7 @@ class Allowance:
 
     def greatest(self, begin: float, end: float) -> int:
         """The most that is allowed at any time of an interval, also one without an end."""
-        if self._is_constant:
+        if self.is_constant:
             return self._steps.values[0]
         if self.repeats and end - begin >= self._period:
             return max(self._steps.values)
@@ -214,6 +217,9 @@ class Allowance:
 
 # The watts of running jobs and reservations beyond those of idle hosts, now and over time, beside what is allowed.
 
+
+_LARGE: Final = 1 << 62
+"""More microwatts than a machine draws."""
 
 _DIGIT: Final = 1 << 20
 """A host has fewer jobs of one pace."""
@@ -458,15 +464,10 @@ class Budget:
             if begin < end:
                 total.change(begin, end, amount)
         after, before = self._rounded(after), self._rounded(before)
-        found: list[tuple[float, float]] = []
-        for first, last, taken in total.within(after, before + seconds):
-            if taken + need > greatest(first, last):
-                since = first - seconds
-                if found and since < found[-1][1]:
-                    found[-1] = found[-1][0], last
-                else:
-                    found.append((since, last))
-        return found
+        until = before + seconds
+        if self.allowance.is_constant and self._is_small:
+            return closed_times(total, min(greatest(after, until) - need, _LARGE), after, until, seconds)
+        return python_closed_times(total, lambda first, last: greatest(first, last) - need, after, until, seconds)
 
     def may_begin(self, need: int, now: float, seconds: float, more: Iterable[tuple[int, float, float]] = ()) -> bool:
         """Whether something that draws so much can begin now, as `closed` says, for which these are the arguments."""
@@ -571,6 +572,29 @@ def python_pieces(
     return found
 
 
+def python_closed_times(
+    steps: Steps[int], most: int | Callable[[float, float], int], after: float, before: float, seconds: float
+) -> list[tuple[float, float]]:
+    """Between which times nothing can begin for some seconds, as a value exceeds another one some time then.
+
+    Args:
+        steps: the value over time.
+        most: the other one, or what gives it, between two times.
+        after: the first time at which the value counts.
+        before: the time from which on it does not count.
+        seconds: for how long something lasts.
+    """
+    found: list[tuple[float, float]] = []
+    for first, last, value in steps.within(after, before):
+        if value > (most if isinstance(most, int) else most(first, last)):
+            since = first - seconds
+            if found and since < found[-1][1]:
+                found[-1] = found[-1][0], last
+            else:
+                found.append((since, last))
+    return found
+
+
 def python_change_jobs(
     jobs: defaultdict[int, Steps[int]], hosts: Iterable[int], begin: float, end: float, by: int, now: float
 ) -> None:
@@ -583,10 +607,10 @@ def python_change_jobs(
             del jobs[host]
 
 
-change_jobs, pieces = python_change_jobs, python_pieces
+change_jobs, closed_times, pieces = python_change_jobs, python_closed_times, python_pieces
 if not TYPE_CHECKING:
     with suppress(ImportError):
-        from batprotocol.policies._profile import change_jobs, pieces
+        from batprotocol.policies._profile import change_jobs, closed_times, pieces
 
 
 # Slower power states: which one each host has at a pace, how long jobs take then, and the switches before and after.

@@ -21,7 +21,7 @@ from batprotocol.policies.slurm.cluster import (
 )
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
 from batprotocol.policies.slurm.resources import CoreRows, FreeResources, GresOffer, NodeDemand, demand_of
-from batprotocol.policies.slurm.selection import PossibleStart, tree_of, wanted_nodes
+from batprotocol.policies.slurm.selection import PossibleStart, SwitchTree, tree_of, wanted_nodes
 
 __all__ = ["Consumable", "NodeChoice"]
 
@@ -323,10 +323,7 @@ class NodeChoice:
                 self._see(node)
                 self._add(node)
         elif tree is not None and tree.holds(job) and not job.is_contiguous:
-            for node in nodes:
-                self._see(node)
-            leaves = tree.smallest([bits_of(nodes)], self._counts[0], self._are_enough)
-            self._take_sets([self._leaf(each) for each in leaves], is_tree=True)
+            self._take_leaves(tree, nodes)
             if tree.is_too_spread(job, tree.used(bits_of(self.chosen))):
                 self._begin()
         else:
@@ -450,28 +447,52 @@ class NodeChoice:
         run.gpus += self.gres[node].gpus if self.gres else 0
         run.weight = self._selection.weight(node)
 
-    def _leaf(self, nodes: int) -> _Run:
-        """The nodes at a leaf of a tree as a run."""
-        run = _Run()
-        for node in members(nodes):
-            if node not in self.chosen and self._shown[node]:
-                self._enter(run, node)
-        return run
+    def _take_leaves(self, tree: SwitchTree, nodes: set[int]) -> None:
+        """Choose nodes at few leaves of a tree.
 
-    def _are_enough(self, nodes: int) -> bool:
-        """Whether nodes have what the job needs, with those that are chosen."""
-        return self._suffices(self._leaf(nodes))
+        Of as many weights as it takes, all nodes but those of the last weight are chosen. Then the leaves of chosen
+        nodes come first, and others one after the other.
+        """
+        pool, lighter = _Run(), 0
+        for weight in sorted({self._selection.weight(node) for node in nodes}):
+            if pool.nodes and self._suffices(pool):
+                break
+            lighter = bits_of(pool.nodes)
+            for node in sorted(nodes):
+                if node not in self.chosen and self._selection.weight(node) == weight:
+                    self._see(node)
+                    if self._shown[node]:
+                        self._enter(pool, node)
+        if not self._suffices(pool):
+            return
+        for node in members(lighter):
+            self._add(node)
+        near = tree.overlapping(bits_of(self.chosen)) if self.chosen else []
+        used, free = [each for each in near if each in tree.names], bits_of(pool.nodes) | bits_of(self.chosen)
+        for leaf in used:
+            self._take_in_turn(members(tree.nodes_of(leaf) & free))
+        while not self._is_done and self._most > 0:
+            found = tree.next_leaf(free, used, self._nodes, near)
+            if found is None:
+                return
+            near, used = [*near, found], [*used, found]
+            self._take_in_turn(members(tree.nodes_of(found) & free))
+
+    def _take_in_turn(self, nodes: list[int]) -> None:
+        for node in nodes:
+            if not self._is_done:
+                self._add(node)
 
     def _suffices(self, run: _Run) -> bool:
         gpus = self._gpus >= self._demand.gpus or self._gpus + run.gpus >= self._demand.gpus
         return run.cpus >= self._cpus and len(run.nodes) >= self._nodes - self._spare and gpus
 
-    def _take_sets(self, left: list[_Run], *, is_tree: bool = False) -> None:
+    def _take_sets(self, left: list[_Run]) -> None:
         """Choose runs: those with a required node first, then those of the least weight, then the tightest one."""
         job = self._job
         left = [each for each in left if each.nodes]
         while left and not self._is_done and self._most > 0:
-            best = self._best(left) if not is_tree else min(left, key=self._rank)
+            best = self._best(left)
             if best is None or (job.is_contiguous and not self._suffices(best)):
                 return
             left.remove(best)
@@ -481,11 +502,6 @@ class NodeChoice:
                     break
                 if best.required is not None or self._most > 1 or self._shown[node] >= self._cpus:
                     self._add(node)
-
-    def _rank(self, run: _Run) -> tuple[tuple[int, int], bool, int]:
-        is_enough = self._suffices(run)
-        assert run.weight is not None
-        return run.weight, not is_enough, run.cpus if is_enough else -run.cpus
 
     def _best(self, left: list[_Run]) -> _Run | None:
         """The run that comes next; None if required nodes are in several runs, and the job wants one."""

@@ -137,6 +137,8 @@ class Controller:
         if self._state.running or self._waiting.is_due or self.reservations.next_end() < math.inf or self._time_helps():
             return False
         state, queue = self._state, self._queue
+        if state.priorities.next_time() < math.inf and self.rules.recovers():
+            return False
         is_idle = state.idle_runs >= 2 and (not queue.components or state.idle_cycles >= 2)
         return is_idle or not queue or self.next_time() == math.inf
 
@@ -342,6 +344,7 @@ class Controller:
 
     def _renew_priorities(self) -> None:
         self._state.others += self.rules.charge(self._state.now)
+        self._endings.look_at_budgets()
         if self._state.priorities.renew(self._state.now):
             self._queue.sort()
             self._clock.renew(self._state.now)
@@ -372,7 +375,7 @@ class Controller:
         """Start the components of a heterogeneous job, with their minutes, on nodes of their own, or none of them.
 
         As in Slurm, they need not be the planned nodes: others may be planned for these. Where a component lacks nodes
-        then, those before it had started for a moment, and wait as jobs do that run again.
+        then, those before it are stopped at once, and run again later.
         """
         used, placed = 0, list[NodeShare]()
         for job, partition, minutes in parts:
@@ -381,16 +384,21 @@ class Controller:
             nodes &= partition.nodes & job.allowed & ~(used | self._state.completing)
             found = None if job.required & ~nodes else self._starts.now(job, partition, nodes, self.second)
             if found is None or self.rules.lacks_licenses(job, self.second):
-                self._endings.put_off([job for job, _, _ in parts[: len(placed)]])
-                return False
+                break
             placed.append(found)
             used |= found.nodes
-        whole = list(zip(parts, placed, strict=True))
+        whole = list(zip(parts, placed, strict=False))
         if not self.rules.may_all_start([(job, partition, share) for (job, partition, _), share in whole]):
             return False
         for (job, partition, minutes), share in whole:
             self._begin(job, partition, share, minutes)
-        return True
+        if len(placed) == len(parts):
+            return True
+        begun = [job for (job, _, _), _ in whole]
+        for job in begun:
+            self._endings.requeue(job)
+        self._endings.kill(begun)
+        return False
 
     @property
     def preempts(self) -> bool:
@@ -429,7 +437,7 @@ class Controller:
             if self.rules.is_limited(job, partition):
                 return StartOutcome.LIMITED
             return StartOutcome.PREEMPTS if self._preempt(job, partition, nodes) else StartOutcome.BUSY
-        if self.rules.is_limited(job, partition, placement.nodes.bit_count(), sum(placement.cpus.values())):
+        if self.rules.is_limited(job, partition, placement.nodes, sum(placement.cpus.values())):
             return StartOutcome.LIMITED
         self._begin(job, partition, placement, minutes)
         return StartOutcome.STARTED
@@ -515,9 +523,10 @@ class Controller:
         state.ask()
 
     def release(self, job: SlurmJob, now: float) -> None:
-        """A job that was held waits again, with a new priority."""
+        """A job waits with a new priority. If it was not held, its nice value is 0 from now on, as in Slurm."""
         self.advance(now)
-        if job.is_held or (job.het is not None and job.stage is JobStage.PENDING):
+        if job.is_held or job.stage is JobStage.PENDING:
+            job.nice = job.nice if job.is_held else 0
             job.is_held, job.fixed = False, None
             self._look_again(job)
             self._state.priorities.released(job, self._state.now)

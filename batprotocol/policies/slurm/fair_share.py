@@ -1,4 +1,4 @@
-"""The tree of accounts and users with shares and usage, and the fair-share factor of each user.
+"""The accounts and users of a site: whose limits hold for a job, and the tree with shares, usage and factors.
 
 The factors are those of Slurm's documents: the classic one, the one that forgets the depth (DEPTH_OBLIVIOUS), and the
 rank in the tree (Fair Tree). `batprotocol.policies.fair_share` has their formulas. Slurm computes the effective
@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
-from typing import Final
+from typing import Final, NamedTuple
 
+from batprotocol.errors import InputError, hint, shown
 from batprotocol.policies.fair_share import (
     AccountTree,
     Association,
@@ -19,10 +20,13 @@ from batprotocol.policies.fair_share import (
     effective_usage,
     fair_tree_factors,
 )
-from batprotocol.sites.slurm.accounting import Accounting, SlurmAssociation
+from batprotocol.policies.slurm.queue import SlurmJob
+from batprotocol.sites.slurm.accounting import Accounting, SlurmAssociation, SlurmQos
 
 __all__ = [
+    "AccountMembers",
     "AccountShare",
+    "JobAssociation",
     "ShareTree",
     "accounts_of",
     "decay_of",
@@ -43,6 +47,80 @@ def accounts_of(accounting: Accounting) -> AccountTree[SlurmAssociation]:
         else:
             tree.add_account(line.account, line, line.parent or (None if line.account == "root" else "root"))
     return tree
+
+
+# Whose limits hold for a job
+
+
+_USUAL = "normal"
+_ADMINISTRATOR = "root"
+
+
+class JobAssociation(NamedTuple):
+    """Whose limits hold for a job.
+
+    Attributes:
+        user: its user.
+        account: its account.
+        chain: its association, and those above it.
+        qos: its quality of service; None if it has none.
+    """
+
+    user: str
+    account: str
+    chain: tuple[SlurmAssociation, ...]
+    qos: SlurmQos | None
+
+
+class AccountMembers:
+    """Users, accounts and qualities of service.
+
+    Args:
+        accounting: the accounting.
+        enforce: what is enforced, of `associations`, `limits` and `qos` (AccountingStorageEnforce).
+
+    Attributes:
+        has_budgets: whether someone may use so many minutes only (GrpTRESMins, GrpWall).
+        unreserved: the qualities of service with the flag NoReserve.
+    """
+
+    def __init__(self, accounting: Accounting, enforce: frozenset[str] = frozenset()) -> None:
+        self.qos = accounting.qos
+        self.unreserved = frozenset(each.name for each in accounting.qos.values() if "NoReserve" in each.flags)
+        whole = [each.limits for group in (accounting.associations, accounting.qos.values()) for each in group]
+        self.has_budgets = any(each.tres_minutes or each.wall is not None for each in whole)
+        self._enforce, self._tree = enforce, accounts_of(accounting)
+
+    def standing(self, job: SlurmJob, partition: str = "") -> JobAssociation:
+        """Whose limits hold for a job.
+
+        Raises:
+            InputError: it has no association, or may not have its quality of service, and that is enforced.
+        """
+        account = self._tree.home(job.user, job.account or None) or ""
+        found = self._tree.user(account, job.user, partition)
+        if found is None and "associations" in self._enforce and job.user != _ADMINISTRATOR:
+            raise InputError(f"user {shown(job.user)} has no association with account {shown(account)}: add one")
+        chain = [] if found is None else [found]
+        chain += [each for _, each in self._tree.above(account)]
+        return JobAssociation(job.user, account, tuple(chain), self._quality(job, chain))
+
+    def _quality(self, job: SlurmJob, chain: list[SlurmAssociation]) -> SlurmQos | None:
+        default = next((each.default_qos for each in chain if each.default_qos), _USUAL)
+        name = job.qos or default
+        if "qos" in self._enforce and self.qos and job.user != _ADMINISTRATOR:
+            allowed = next((each.qos for each in chain if each.qos is not None), None)
+            if name not in self.qos:
+                raise InputError(f"there is no quality of service {shown(name)}{hint(name, self.qos)}")
+            if allowed is not None and name not in allowed:
+                raise InputError(
+                    f"user {shown(job.user)} may not have quality of service {shown(name)}: expected one "
+                    f"of {', '.join(allowed)}"
+                )
+        return self.qos.get(name)
+
+
+# The shares
 
 
 class AccountShare(Association):

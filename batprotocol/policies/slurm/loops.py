@@ -305,6 +305,7 @@ class _MainRun:
     def _try(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         starter = self.starter
         if job.het is not None:  # only backfill starts it, and the jobs behind it wait
+            self.has_tried = True
             self.failed.add(partition.name)
             self.nodes &= ~partition.nodes
             return False
@@ -467,7 +468,7 @@ class _BackfillRun:
             if self.loops.bf_max_job_start and self.started >= self.loops.bf_max_job_start:
                 break
             self.until = self.now
-            least = min(self._minutes(job, partition)[1] for job, partition in parts)
+            least = min(self._minutes(job, partition)[0] for job, partition in parts)
             timed = [(*each, least if each[0].time_min else self._minutes(*each)[1]) for each in parts]
             if self.starter.start_together(timed):
                 self.started += len(parts)
@@ -529,8 +530,6 @@ class _BackfillRun:
     def may_start(self, entry: SlurmEntry) -> bool:
         """Whether a job may start now, as far as nodes and the plan are concerned, or a look at it has an effect."""
         starter, job, partition = self.starter, entry.job, entry.partition
-        if job.leaves and job.leaves_since == math.inf:
-            return True  # the time for which it waits for few switches begins when it is looked at
         if not self._has_nodes(job, partition):
             return False
         if starter.frees(job) is None:
@@ -546,6 +545,8 @@ class _BackfillRun:
     def _minutes(self, job: SlurmJob, partition: ClusterPartition) -> tuple[float, float]:
         """The minutes that a job needs at least, and those that it gets."""
         limit = min(job.limit, partition.max_time, FOREVER)
+        if self.starter.rules.reserves_nothing(job):
+            return min(1.0, limit), limit
         return job.time_min if 0 < job.time_min < limit else limit, limit
 
     def _test(self, job: SlurmJob, partition: ClusterPartition) -> None:
@@ -620,6 +621,9 @@ class _BackfillRun:
                 continue
             if is_part and self.hets.blocks(job, partition, start):
                 break
+            if self._has_no_reservation(job, partition, placement):
+                job.planned = start if not earlier else min(start, earlier)
+                break
             self._plan(job, partition, start, first, last, placement, earlier)
             if self.loops.assoc_limit_stop and self._blocks(job, partition, is_limited=is_limited):
                 self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
@@ -635,6 +639,15 @@ class _BackfillRun:
                 found = min(found, (begin - now) // 60)
             begin = space.begin_after(int(begin))
         return found
+
+    def _has_no_reservation(self, job: SlurmJob, partition: ClusterPartition, placement: NodeShare) -> bool:
+        """Whether no nodes are set aside for a job: a limit would keep it waiting now, or its quality never has any."""
+        rules = self.starter.rules
+        if rules.reserves_nothing(job):
+            return True
+        if self.loops.assoc_limit_stop or not rules.has_limits:
+            return False
+        return rules.is_limited(job, partition, count=placement.nodes.bit_count())
 
     def note_rejection(self, job: SlurmJob, partition: ClusterPartition) -> None:
         """A job has no plan: the other tasks of its array have none, either."""
@@ -748,8 +761,10 @@ class _CompiledRun(_BackfillRun):
             The nodes that the job may have, the fewest that it needs, those with what the partition wants, the seconds
             for which it needs them, and the flags of what is known of it.
         """
-        has_features = bool(job.alternatives or job.counts)
-        flags = _PLAIN if not (job.reservation or job.leaves or job.required or has_features) else 0
+        rules = self.starter.rules
+        is_odd = (rules.has_limits and not self.loops.assoc_limit_stop) or rules.reserves_nothing(job)
+        is_odd = is_odd or bool(job.alternatives or job.counts)  # features
+        flags = _PLAIN if not (job.reservation or job.leaves or job.required or is_odd) else 0
         flags |= _ASKS if job.array is not None or job.licenses or not partition.is_up else 0
         flags |= 0 if self.linear.takes_best_fit(job, partition) else _CHOOSES
         nodes = partition.nodes & job.allowed & ((1 << self.linear.width) - 1)

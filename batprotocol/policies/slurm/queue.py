@@ -104,7 +104,7 @@ class SlurmJob(QueuedJob):
         gres: the generic resources on each node: name, type and number.
         licenses: the licences that it takes: name and number.
         leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
-            for that, since `leaves_since`, if it `misses_leaves`.
+            for that, since `leaves_since`; misses_leaves: whether its nodes were at too many.
         gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task;
             gpu_type: their type, "" for any; cpus_per_gpu, memory_per_gpu: the CPUs and MiB that come with each GPU.
         fitting: the nodes that its constraint allows; allowed: those of them that its lists allow.
@@ -574,6 +574,7 @@ def job_of(
     made.group = "" if request.group is None else str(request.group)
     made.licenses = request.licenses
     made.leaves, made.leaves_wait = _switches(str(options.get("switches", "")), cluster)
+    made.leaves_since = submitted  # Slurm tests it then for the first time
     made.nice, made.reservation = request.nice, request.reservation or ""
     made.requeues = cluster.requeues if request.requeue is None else request.requeue
     made.takes_least = bool(options.get("use_min_nodes", False))
@@ -698,8 +699,8 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     elif "tasks_per_node" in options:
         made.tasks = made.tasks_per_node * made.min_nodes
     made.has_tasks = bool(request.tasks or "tasks" in options or "tasks_per_node" in options)
-    if made.spreads and made.has_tasks and math.isinf(made.max_nodes):
-        made.max_nodes = made.tasks
+    if made.has_tasks and (made.spreads or not math.isinf(made.max_nodes)):
+        made.max_nodes = max(min(made.max_nodes, made.tasks), made.min_nodes)  # a node without a task is of no use
     made.cpus_per_task = options.get("cpus_per_task", made.cpus_per_task)
     made.is_exclusive = request.exclusive or (request.is_whole and not _asks_for_cpus(options))
     times = math.ceil(made.tasks / size) if is_each else 1

@@ -387,7 +387,10 @@ class FreeResources:
         if demand.is_single:
             cpus //= node.threads
         if demand.memory_per_cpu:
-            cpus = min(cpus, self.memory[number] // demand.memory_per_cpu)
+            most = self.memory[number] // demand.memory_per_cpu
+            if demand.is_whole and cpus > most:
+                return 0
+            cpus = min(cpus, most)
         elif demand.memory and (node.memory if demand.memory < 0 else demand.memory) > self.memory[number]:
             return 0
         if cpus < max(demand.least, demand.least_tasks * demand.step):

@@ -12,12 +12,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
-from batprotocol.errors import InputError, hint, shown
+from msgspec.structs import replace
+
+from batprotocol.errors import InputError
 from batprotocol.policies.rules import PreemptionRules, PreemptionTerms, PreemptMode, ScopeUsage, exceeded
-from batprotocol.policies.slurm.cluster import ClusterPartition, mode_of
-from batprotocol.policies.slurm.fair_share import accounts_of
+from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition, members, mode_of
+from batprotocol.policies.slurm.fair_share import AccountMembers, JobAssociation, decay_of
 from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob
 from batprotocol.policies.slurm.reservations import Licenses
 from batprotocol.sites.slurm.accounting import Accounting, AccountingLimits, SlurmAssociation, SlurmQos
@@ -25,8 +28,6 @@ from batprotocol.sites.slurm.configuration import PreemptionParameters, SlurmCon
 
 __all__ = [
     "AccountLimits",
-    "AccountMembers",
-    "JobAssociation",
     "PartitionPreemption",
     "QosPreemption",
     "SlurmRules",
@@ -196,25 +197,41 @@ def grace_end(job: SlurmJob, second: int, grace: float) -> float:
 class UsageTotals(ScopeUsage):
     """The amounts that the jobs of a scope have, and have spent.
 
+    A node that several of its jobs share counts once.
+
     Attributes:
-        ahead: the resources of those that run, multiplied with the seconds that are left of their limits.
-        spent: their resources multiplied with the seconds that they ran, also of jobs that have ended; with decay.
-        wall: the seconds that they ran; with decay.
+        ahead: the resources of those that run, multiplied with the seconds that are left of their limits and with the
+            usage factors of their qualities of service.
+        spent: their resources multiplied with the seconds that they ran and these factors, also of jobs that have
+            ended; with decay.
+        wall: the seconds that they ran, multiplied with these factors; with decay.
+        nodes: how many of its jobs run on each node.
     """
 
-    __slots__ = ("ahead", "spent", "wall")
+    __slots__ = ("ahead", "nodes", "spent", "wall")
 
     def __init__(self) -> None:
         super().__init__()
         self.ahead: Counter[str] = Counter()
         self.spent: dict[str, float] = {}
         self.wall = 0.0
+        self.nodes: Counter[int] = Counter()
 
-    def start(self, tres: Mapping[str, int], seconds: int, sign: int = 1) -> None:
-        """A job starts `seconds` before its limit; with the sign -1, it ends so long before it."""
+    def start(self, tres: Mapping[str, int], seconds: int, sign: int = 1, nodes: int = 0) -> None:
+        """A job starts `seconds` before its limit on some nodes; with the sign -1, it ends so long before it."""
         self.runs(tres, sign)
         for name, amount in tres.items():
             self.ahead[name] += sign * amount * seconds
+        for node in members(nodes):
+            self.nodes[node] += sign
+        self.nodes = +self.nodes
+        if nodes:
+            self.tres["node"] = len(self.nodes)
+
+    def without(self, tres: Mapping[str, int], nodes: int) -> Mapping[str, int]:
+        """The resources that a job on some nodes would add: its nodes without those that are used already."""
+        used = sum(node in self.nodes for node in members(nodes))
+        return {**tres, "node": tres.get("node", 0) - used} if used else tres
 
     def run(self, tres: Mapping[str, int], seconds: float, left: int) -> None:
         """A job has run for some time; `left`: the seconds by which the rest of its limit is shorter."""
@@ -230,83 +247,65 @@ class UsageTotals(ScopeUsage):
             self.spent[name] *= factor
 
 
-# Whose limits hold
-
-
-_USUAL = "normal"
-_ADMINISTRATOR = "root"
-
-
-class JobAssociation(NamedTuple):
-    """Whose limits hold for a job.
+class _RunningJob(NamedTuple):
+    """A running job, and what it is charged to.
 
     Attributes:
-        user: its user.
-        account: its account.
-        chain: its association, and those above it.
-        qos: its quality of service; None if it has none.
+        limits: those that hold for it.
+        tallies: those that it counts for.
+        tres: the resources that it has, on the set of nodes `nodes`.
+        factor: the usage factor of its quality of service.
+        left: the seconds that are left of its limit, multiplied with the factor.
     """
 
-    user: str
-    account: str
-    chain: tuple[SlurmAssociation, ...]
-    qos: SlurmQos | None
-
-    def own(self, name: str) -> Any:
-        """A limit of each user or job: that of the nearest association that has one; None or empty if none has."""
-        for each in self.chain:
-            value = getattr(each.limits, name)
-            if value is not None and value != {}:
-                return value
-        return getattr(AccountingLimits(), name)
-
-
-class AccountMembers:
-    """Users, accounts and qualities of service.
-
-    Args:
-        accounting: the accounting.
-        enforce: what is enforced, of `associations`, `limits` and `qos` (AccountingStorageEnforce).
-    """
-
-    def __init__(self, accounting: Accounting, enforce: frozenset[str] = frozenset()) -> None:
-        self.qos = accounting.qos
-        self._enforce, self._tree = enforce, accounts_of(accounting)
-
-    def standing(self, job: SlurmJob, partition: str = "") -> JobAssociation:
-        """Whose limits hold for a job.
-
-        Raises:
-            InputError: it has no association, or may not have its quality of service, and that is enforced.
-        """
-        account = self._tree.home(job.user, job.account or None) or ""
-        found = self._tree.user(account, job.user, partition)
-        if found is None and "associations" in self._enforce and job.user != _ADMINISTRATOR:
-            raise InputError(f"user {shown(job.user)} has no association with account {shown(account)}: add one")
-        chain = [] if found is None else [found]
-        chain += [each for _, each in self._tree.above(account)]
-        return JobAssociation(job.user, account, tuple(chain), self._quality(job, chain))
-
-    def _quality(self, job: SlurmJob, chain: list[SlurmAssociation]) -> SlurmQos | None:
-        default = next((each.default_qos for each in chain if each.default_qos), _USUAL)
-        name = job.qos or default
-        if "qos" in self._enforce and self.qos and job.user != _ADMINISTRATOR:
-            allowed = next((each.qos for each in chain if each.qos is not None), None)
-            if name not in self.qos:
-                raise InputError(f"there is no quality of service {shown(name)}{hint(name, self.qos)}")
-            if allowed is not None and name not in allowed:
-                raise InputError(
-                    f"user {shown(job.user)} may not have quality of service {shown(name)}: expected one "
-                    f"of {', '.join(allowed)}"
-                )
-        return self.qos.get(name)
+    limits: _LimitSet
+    tallies: tuple[UsageTotals, ...]
+    tres: Mapping[str, int]
+    nodes: int
+    factor: float
+    left: int
 
 
 # The limits that a job would break
 
 
 _WORDS: Final = {"cpu": "Cpu", "node": "Node", "mem": "Memory", "billing": "Billing", "energy": "Energy"}
-_NOTHING: Final = AccountingLimits()
+
+
+class _LimitSet(NamedTuple):
+    """The limits that hold for a job in a partition.
+
+    Attributes:
+        qualities: qualities of service, in turn, each with those limits that no one before it hides.
+        associations: its association and those above it, with the limits that no quality of service hides.
+        own: those of each job and user of its association.
+    """
+
+    qualities: tuple[tuple[SlurmQos, AccountingLimits], ...]
+    associations: tuple[tuple[SlurmAssociation, AccountingLimits], ...]
+    own: AccountingLimits
+
+    @classmethod
+    def of(cls, standing: JobAssociation, qualities: tuple[SlurmQos, ...]) -> _LimitSet:
+        """Those of a job.
+
+        Args:
+            standing: its association.
+            qualities: the qualities of service that limit it; the first one comes first.
+        """
+        before, turns = AccountingLimits(), []
+        for qos in qualities:
+            turns.append((qos, qos.limits.hidden_by(before)))
+            before = before.filled(qos.limits)
+        own = AccountingLimits()
+        for each in standing.chain:  # those of a user or job are of the nearest association that has one
+            own = own.filled(each.limits)
+        own = own.hidden_by(before)
+        if before.jobs_user is not None or before.jobs_account is not None:
+            own = replace(own, jobs_each=None)
+        if before.submitted_user is not None or before.submitted_account is not None:
+            own = replace(own, submitted_each=None)
+        return cls(tuple(turns), tuple((each, each.limits.hidden_by(before)) for each in standing.chain), own)
 
 
 def account_limits_of(configuration: SlurmConfiguration, accounting: Accounting) -> AccountLimits:
@@ -336,8 +335,9 @@ class AccountLimits:
         self.has_limits, self._is_safe = "limits" in enforce, "safe" in enforce
         self._tallies: dict[object, UsageTotals] = {}
         self._standings: dict[SlurmJob, JobAssociation] = {}
-        self._running: dict[SlurmJob, tuple[tuple[UsageTotals, ...], Mapping[str, int], int]] = {}
-        self._last = 0.0  # when running jobs were charged last
+        self._running: dict[SlurmJob, _RunningJob] = {}
+        self._last = 0  # when running jobs were charged last
+        self._sets: dict[tuple[object, ...], _LimitSet] = {}
 
     def _tally(self, *key: object) -> UsageTotals:
         found = self._tallies.get(key)
@@ -370,38 +370,73 @@ class AccountLimits:
                 tally.submitted -= 1
 
     def started(self, job: SlurmJob, nodes: int, cpus: int) -> None:
-        """A job starts on so many nodes, with so many CPUs."""
-        standing = self._standings.get(job)
-        if standing is None or job.partition is None:
-            return
-        tallies = tuple(self._all(standing, self._qualities(standing, job.partition)))
-        tres, seconds = _tres(job, nodes, cpus), _seconds(job.end - job.started)
-        self._running[job] = tallies, tres, seconds
+        """A job starts on some nodes, with so many CPUs."""
+        if job in self._standings and job.partition is not None:
+            self._count(job, job.partition, nodes, cpus, job.end - job.started)
+
+    def _count(self, job: SlurmJob, partition: ClusterPartition, nodes: int, cpus: int, seconds: float) -> None:
+        """A job counts as running, with `seconds` before its limit."""
+        standing = self._standings[job]
+        factor = max(standing.qos.usage_factor, 0.0) if standing.qos is not None else 1.0
+        tallies = tuple(self._all(standing, self._qualities(standing, partition)))
+        tres, left = _tres(job, nodes.bit_count(), cpus), int(min(seconds, 60 * FOREVER) * factor)
+        self._running[job] = _RunningJob(self._limits(standing, partition), tallies, tres, nodes, factor, left)
         for tally in tallies:
-            tally.start(tres, seconds)
+            tally.start(tres, left, nodes=nodes)
 
     def ended(self, job: SlurmJob, now: float) -> None:
         """A job ends."""
         found = self._running.pop(job, None)
         if found is None:
             return
-        tallies, tres, left = found
-        for tally in tallies:
-            tally.start(tres, left, -1)
-            tally.run(tres, max(now - max(self._last, job.started), 0.0), 0)
+        seconds = max(int(now) - max(self._last, int(job.started)), 0)
+        for tally in found.tallies:
+            tally.start(found.tres, found.left, -1, found.nodes)
+            tally.run(found.tres, self._counted(seconds) * found.factor, 0)
 
     def charge(self, now: float) -> None:
         """Charge what jobs have used by now, as Slurm does when it computes priorities."""
-        factor = 0.5 ** ((now - self._last) / self._half_life) if self._half_life else 1.0
+        second = int(now)
+        factor = decay_of(second - self._last, self._half_life)
         for tally in self._tallies.values():
             tally.decay(factor)
-        for job, (tallies, tres, left) in self._running.items():
-            seconds = max(now - max(self._last, job.started), 0.0)
-            less = min(_seconds(seconds), left)
-            self._running[job] = tallies, tres, left - less
-            for tally in tallies:
-                tally.run(tres, seconds, less)
-        self._last = now
+        for job, each in self._running.items():
+            seconds = max(second - max(self._last, int(job.started)), 0)
+            less = min(int(seconds * each.factor), each.left)
+            self._running[job] = each._replace(left=each.left - less)
+            for tally in each.tallies:
+                tally.run(each.tres, self._counted(seconds) * each.factor, less)
+        self._last = second
+
+    def _counted(self, seconds: int) -> float:
+        """The seconds that a job is charged for those that it ran: they decay as long as it ran, as in Slurm."""
+        return seconds * decay_of(seconds, self._half_life)
+
+    def overdrawn(self) -> list[SlurmJob]:
+        """The running jobs whose association or quality of service has used up its minutes or its time (GrpWall).
+
+        Slurm ends them at its next check of time limits. With `safe`, it does not: it has not begun what may not end.
+        """
+        if not self.has_limits or self._is_safe or not self.members.has_budgets:
+            return []
+        return [job for job, each in self._running.items() if any(self._used_up(each))]
+
+    def recovers(self) -> bool:
+        """Whether minutes or time (GrpWall) that are used up count less later, so that waiting jobs may start then."""
+        if not (self.has_limits and self._half_life and self.members.has_budgets):
+            return False
+        for each in self._sets.values():
+            totals = [(self._tally("qos", qos.name), limits) for qos, limits in each.qualities]
+            totals += [(self._of(above), limits) for above, limits in each.associations]
+            if any(next(_spent("", total, limits), "") for total, limits in totals):
+                return True
+        return False
+
+    def _used_up(self, job: _RunningJob) -> Iterator[str]:
+        for qos, limits in job.limits.qualities:
+            yield from _spent("QOS", self._tally("qos", qos.name), limits, lambda: job.tres)
+        for each, limits in job.limits.associations:
+            yield from _spent("Assoc", self._of(each), limits, lambda: job.tres)
 
     # Whose limits hold
 
@@ -412,9 +447,21 @@ class AccountLimits:
             return tuple(each for each in (own or other,) if each is not None)
         return (own, other) if "OverPartQOS" in own.flags else (other, own)
 
+    def _limits(self, standing: JobAssociation, partition: ClusterPartition) -> _LimitSet:
+        """The limits that hold for a job in a partition."""
+        qualities = self._qualities(standing, partition)
+        key = *(id(each) for each in standing.chain), "", *(each.name for each in qualities)
+        found = self._sets.get(key)
+        if found is None:
+            found = self._sets[key] = _LimitSet.of(standing, qualities)
+        return found
+
+    def _of(self, association: SlurmAssociation) -> UsageTotals:
+        return self._tally("association", association.account, association.user, association.partition)
+
     def _all(self, standing: JobAssociation, qualities: tuple[SlurmQos, ...]) -> Iterator[UsageTotals]:
         for each in standing.chain:
-            yield self._tally("association", each.account, each.user, each.partition)
+            yield self._of(each)
         for qos in qualities:
             yield self._tally("qos", qos.name)
             yield self._tally("user", qos.name, standing.user)
@@ -427,131 +474,119 @@ class AccountLimits:
         standing = self._standings.get(job)
         if not self.has_limits or standing is None:
             return ""
-        return next(self._before(job, standing, self._qualities(standing, partition)), "")
+        return next(self._before(job, standing, self._limits(standing, partition)), "")
 
-    def after(self, job: SlurmJob, partition: ClusterPartition, nodes: int, cpus: int) -> str:
-        """The reason for which a job waits that could have so many nodes and CPUs; "" if there is none."""
+    def after(self, job: SlurmJob, partition: ClusterPartition, count: int, cpus: int, nodes: int = 0) -> str:
+        """The reason for which a job waits that could have so many nodes and CPUs; "" if there is none.
+
+        Args:
+            job: the job.
+            partition: its partition.
+            count: the number of its nodes.
+            cpus: the number of its CPUs.
+            nodes: the nodes, if they are known: one that the user, for example, has already counts once.
+        """
         standing = self._standings.get(job)
         if not self.has_limits or standing is None:
             return ""
-        tres = _tres(job, nodes, cpus)
-        return next(self._after(tres, 60 * job.limit, standing, self._qualities(standing, partition)), "")
+        tres = _tres(job, count, cpus)
+        return next(self._after(tres, nodes, job.limit, standing, self._limits(standing, partition)), "")
 
     def allow_all(self, parts: Sequence[tuple[SlurmJob, ClusterPartition, NodeShare]]) -> bool:
         """Whether jobs can start together on what they would get: each one counts for those behind it."""
-        begun: list[tuple[UsageTotals, dict[str, int], int]] = []
+        begun: list[SlurmJob] = []
         for job, partition, share in parts:
-            nodes, cpus = share.nodes.bit_count(), sum(share.cpus.values())
-            job.reason = self.before(job, partition) or self.after(job, partition, nodes, cpus)
-            standing = self._standings.get(job)
-            if job.reason or standing is None:
+            nodes, cpus = share.nodes, sum(share.cpus.values())
+            job.reason = self.before(job, partition) or self.after(job, partition, nodes.bit_count(), cpus, nodes)
+            if job.reason or job not in self._standings:
                 break
-            tres, seconds = _tres(job, nodes, cpus), _seconds(60 * job.limit)
-            for tally in self._all(standing, self._qualities(standing, partition)):
-                tally.start(tres, seconds)
-                begun.append((tally, tres, seconds))
-        for tally, tres, seconds in begun:
-            tally.start(tres, seconds, -1)
+            self._count(job, partition, nodes, cpus, 60 * job.limit)
+            begun.append(job)
+        for job in begun:
+            found = self._running.pop(job)
+            for tally in found.tallies:
+                tally.start(found.tres, found.left, -1, found.nodes)
         return not any(job.reason for job, _, _ in parts)
 
-    def _before(self, job: SlurmJob, standing: JobAssociation, qualities: tuple[SlurmQos, ...]) -> Iterator[str]:
-        minutes, nodes = job.limit, job.min_nodes
-        for qos, limits in _in_turn(qualities):
+    def _before(self, job: SlurmJob, standing: JobAssociation, whole: _LimitSet) -> Iterator[str]:
+        minutes, nodes, tres = job.limit, job.min_nodes, partial(_tres, job, job.min_nodes, job.cpus)
+        for qos, limits in whole.qualities:
             tally = self._tally("qos", qos.name)
             user = self._tally("user", qos.name, standing.user)
             account = self._tally("account", qos.name, standing.account)
             yield from _reached("QOSMaxJobsPerUserLimit", user.jobs, limits.jobs_user)
             yield from _reached("MaxJobsPerAccount", account.jobs, limits.jobs_account)
             yield from _reached("QOSGrpJobsLimit", tally.jobs, limits.jobs)
-            yield from _spent("QOS", tally, limits)
+            yield from _spent("QOS", tally, limits, tres)
             if limits.wall_job is not None and 60 * minutes > limits.wall_job:
                 yield "QOSMaxWallDurationPerJobLimit"
             yield from _too_many_nodes("QOS", nodes, limits)
-        for each in standing.chain:
-            tally = self._tally("association", each.account, each.user, each.partition)
-            yield from _reached("AssocGrpJobsLimit", tally.jobs, each.limits.jobs)
-            yield from _spent("Assoc", tally, each.limits)
-            if nodes > each.limits.tres.get("node", math.inf):
+        for each, limits in whole.associations:
+            tally = self._of(each)
+            yield from _reached("AssocGrpJobsLimit", tally.jobs, limits.jobs)
+            yield from _spent("Assoc", tally, limits, tres)
+            if nodes > limits.tres.get("node", math.inf):
                 yield "AssocGrpNodeLimit"
         if standing.chain:
-            own = standing.chain[0]
-            tally = self._tally("association", own.account, own.user, own.partition)
-            yield from _reached("AssocMaxJobsLimit", tally.jobs, standing.own("jobs_each"))
-            wall = standing.own("wall_job")
-            if wall is not None and 60 * minutes > wall:
+            own = whole.own
+            yield from _reached("AssocMaxJobsLimit", self._of(standing.chain[0]).jobs, own.jobs_each)
+            if own.wall_job is not None and 60 * minutes > own.wall_job:
                 yield "AssocMaxWallDurationPerJobLimit"
-            if nodes > standing.own("tres_job").get("node", math.inf):
+            if nodes > own.tres_job.get("node", math.inf):
                 yield "AssocMaxNodePerJobLimit"
 
     def _after(
-        self, tres: Mapping[str, int], seconds: float, standing: JobAssociation, qualities: tuple[SlurmQos, ...]
+        self, tres: Mapping[str, int], nodes: int, limit: float, standing: JobAssociation, whole: _LimitSet
     ) -> Iterator[str]:
-        for qos, limits in _in_turn(qualities):
+        minutes = _times(tres, limit)
+        for qos, limits in whole.qualities:
             tally = self._tally("qos", qos.name)
-            yield from _over("QOSGrp{}Limit", tres, tally.tres, limits.tres)
-            yield from self._ahead("QOS", tres, seconds, tally, limits)
+            yield from _over("QOSGrp{}Limit", tally.without(tres, nodes), tally.tres, limits.tres)
+            yield from self._ahead("QOS", minutes, tally, limits)
             yield from _over("QOSMax{}PerJobLimit", tres, {}, limits.tres_job)
-            yield from _over("QOSMax{}MinutesPerJobLimit", _times(tres, seconds / 60), {}, limits.tres_minutes_job)
+            yield from _over("QOSMax{}MinutesPerJobLimit", minutes, {}, limits.tres_minutes_job)
             user = self._tally("user", qos.name, standing.user)
-            yield from _over("QOSMax{}PerUserLimit", tres, user.tres, limits.tres_user)
+            yield from _over("QOSMax{}PerUserLimit", user.without(tres, nodes), user.tres, limits.tres_user)
             account = self._tally("account", qos.name, standing.account)
-            yield from _over("Max{}PerAccount", tres, account.tres, limits.tres_account)
+            yield from _over("Max{}PerAccount", account.without(tres, nodes), account.tres, limits.tres_account)
             yield from _under(tres, limits.least)
-        for each in standing.chain:
-            tally = self._tally("association", each.account, each.user, each.partition)
-            yield from _over("AssocGrp{}Limit", tres, tally.tres, each.limits.tres)
-            yield from self._ahead("Assoc", tres, seconds, tally, each.limits)
-        yield from _over("AssocMax{}PerJobLimit", tres, {}, standing.own("tres_job"))
-        minutes = _times(tres, seconds / 60)
-        yield from _over("AssocMax{}MinutesPerJobLimit", minutes, {}, standing.own("tres_minutes_job"))
+        for each, limits in whole.associations:
+            tally = self._of(each)
+            yield from _over("AssocGrp{}Limit", tally.without(tres, nodes), tally.tres, limits.tres)
+            yield from self._ahead("Assoc", minutes, tally, limits)
+        yield from _over("AssocMax{}PerJobLimit", tres, {}, whole.own.tres_job)
+        yield from _over("AssocMax{}MinutesPerJobLimit", minutes, {}, whole.own.tres_minutes_job)
 
     def _ahead(
-        self, who: str, tres: Mapping[str, int], seconds: float, tally: UsageTotals, limits: AccountingLimits
+        self, who: str, minutes: Mapping[str, float], tally: UsageTotals, limits: AccountingLimits
     ) -> Iterator[str]:
-        """Limits of the time that jobs will have."""
-        ahead, whole = _times(tres, seconds / 60), _times(tally.ahead, 1 / 60)
-        yield from _over(who + "Grp{}RunMinutesLimit", ahead, whole, limits.tres_run_minutes, "CPU")
+        """Limits of the time that jobs will have. The usage factor of a job that waits does not count, as in Slurm."""
+        whole = {name: float(seconds // 60) for name, seconds in tally.ahead.items()}
+        yield from _over(who + "Grp{}RunMinutesLimit", minutes, whole, limits.tres_run_minutes, "CPU")
         if self._is_safe:
-            spent = {name: amount / 60 + whole.get(name, 0.0) for name, amount in tally.spent.items()}
-            yield from _over(who + "Grp{}MinutesLimit", ahead, spent, limits.tres_minutes, "CPU")
+            spent = {name: amount // 60 + whole.get(name, 0.0) for name, amount in tally.spent.items()}
+            yield from _over(who + "Grp{}MinutesLimit", minutes, spent, limits.tres_minutes, "CPU")
 
     def _refusals(self, job: SlurmJob, standing: JobAssociation) -> Iterator[str]:
         """The reasons for which sbatch refuses a job."""
         partition = job.partitions[0]
-        for qos, limits in _in_turn(self._qualities(standing, partition)):
+        whole = self._limits(standing, partition)
+        for qos, limits in whole.qualities:
             user = self._tally("user", qos.name, standing.user)
             account = self._tally("account", qos.name, standing.account)
             yield from _reached("QOSMaxSubmitJobPerUserLimit", user.submitted, limits.submitted_user)
             yield from _reached("MaxSubmitJobsPerAccount", account.submitted, limits.submitted_account)
             tally = self._tally("qos", qos.name)
             yield from _reached("QOSGrpSubmitJobsLimit", tally.submitted, limits.submitted)
-        for each in standing.chain:
-            tally = self._tally("association", each.account, each.user, each.partition)
-            yield from _reached("AssocGrpSubmitJobsLimit", tally.submitted, each.limits.submitted)
+        for each, limits in whole.associations:
+            yield from _reached("AssocGrpSubmitJobsLimit", self._of(each).submitted, limits.submitted)
         if standing.chain:
-            own = standing.chain[0]
-            tally = self._tally("association", own.account, own.user, own.partition)
-            yield from _reached("AssocMaxSubmitJobLimit", tally.submitted, standing.own("submitted_each"))
+            own = self._of(standing.chain[0])
+            yield from _reached("AssocMaxSubmitJobLimit", own.submitted, whole.own.submitted_each)
         if any("DenyOnLimit" in qos.flags for qos in self._qualities(standing, partition)):
             empty = AccountLimits(self.members, frozenset({"limits"}))
             empty._standings[job] = standing
             yield empty.before(job, partition) or empty.after(job, partition, job.min_nodes, job.cpus)
-
-
-def _in_turn(qualities: tuple[SlurmQos, ...]) -> Iterator[tuple[SlurmQos, AccountingLimits]]:
-    """Qualities of service with their limits: a limit of the first one hides that of the second one."""
-    if len(qualities) < 2:
-        for qos in qualities:
-            yield qos, qos.limits
-        return
-    first, second = qualities
-    yield first, first.limits
-    left = {
-        name: getattr(second.limits, name)
-        for name in AccountingLimits.__struct_fields__
-        if getattr(first.limits, name) == getattr(_NOTHING, name)
-    }
-    yield second, AccountingLimits(**left)
 
 
 def _tres(job: SlurmJob, nodes: int, cpus: int) -> dict[str, int]:
@@ -568,10 +603,6 @@ def _tres(job: SlurmJob, nodes: int, cpus: int) -> dict[str, int]:
     for name, count in job.licenses:
         found[f"license/{name}"] = count
     return found
-
-
-def _seconds(time: float) -> int:
-    return round(time) if time < math.inf else 0
 
 
 def _times(amounts: Mapping[str, float], factor: float) -> dict[str, float]:
@@ -600,11 +631,14 @@ def _under(wanted: Mapping[str, int], least: Mapping[str, int]) -> Iterator[str]
             yield "QOSMinCpuNotSatisfied" if name == "cpu" else f"QOSMin{_word(name)}"
 
 
-def _spent(who: str, tally: UsageTotals, limits: AccountingLimits) -> Iterator[str]:
-    if limits.wall is not None and tally.wall >= limits.wall:
+def _spent(
+    who: str, tally: UsageTotals, limits: AccountingLimits, tres: Callable[[], Mapping[str, int]] | None = None
+) -> Iterator[str]:
+    """The minutes that are used up, of the resources that a job has; without these, of limits above 0."""
+    if limits.wall is not None and tally.wall >= limits.wall and (limits.wall or tres):
         yield f"{who}GrpWallLimit"
     for name, limit in limits.tres_minutes.items():
-        if tally.spent.get(name, 0.0) >= 60 * limit:
+        if tally.spent.get(name, 0.0) >= 60 * limit and (tres().get(name) if tres else limit):
             yield f"{who}Grp{_word(name, 'CPU')}MinutesLimit"
 
 
@@ -649,6 +683,10 @@ class SlurmRules:
         self.licenses, self._enforces = licenses or Licenses({}), enforces
         self.preemption = preemption or PartitionPreemption()
         self._arrays: Counter[str] = Counter()
+
+    def recovers(self) -> bool:
+        """Whether usage decays that keeps jobs waiting now."""
+        return self._keeper.recovers()
 
     @property
     def has_limits(self) -> bool:
@@ -701,7 +739,7 @@ class SlurmRules:
         if job.array is not None:
             self._arrays[job.array] += 1
         self.licenses.take(job)
-        self._keeper.started(job, job.placement.nodes.bit_count(), job.allocated_cpus)
+        self._keeper.started(job, job.placement.nodes, job.allocated_cpus)
 
     def ended(self, job: SlurmJob, now: float) -> None:
         """A job ends; its nodes need not be clean yet."""
@@ -736,10 +774,21 @@ class SlurmRules:
         """Whether a licence of a job that would start now is taken by others."""
         return bool(job.licenses) and self.licenses.lacks(job, second)
 
-    def is_limited(self, job: SlurmJob, partition: ClusterPartition, nodes: int = 0, cpus: int = 0) -> bool:
-        """Whether a limit keeps a job waiting that could have so many nodes and CPUs. If so, it has the reason.
+    def overdrawn(self) -> list[SlurmJob]:
+        """The running jobs that end at the next check of time limits, as others have used up what they share."""
+        return self._keeper.overdrawn()
 
-        Without nodes, those count that the job asks for: limits come first where there are no nodes for it, too.
+    def reserves_nothing(self, job: SlurmJob) -> bool:
+        """Whether backfill sets no nodes aside for a job, as its quality of service has the flag NoReserve."""
+        return job.quality in self._keeper.members.unreserved
+
+    def is_limited(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int = 0, cpus: int = 0, count: int = 0
+    ) -> bool:
+        """Whether a limit keeps a job waiting that could have these nodes and so many CPUs. If so, it has the reason.
+
+        Without nodes, those count that the job asks for, or `count`: limits come first where there are none, too.
         """
-        job.reason = self._keeper.after(job, partition, nodes or job.min_nodes, cpus or job.cpus)
+        count = nodes.bit_count() or count or job.min_nodes
+        job.reason = self._keeper.after(job, partition, count, cpus or job.cpus, nodes)
         return bool(job.reason)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
@@ -287,6 +287,9 @@ class SwitchTree:
         self.leaves = [self._bits[name] for name in known if not known[name].switches]
         """The sets of nodes of the leaves."""
         self._order = sorted(known, key=self._levels.__getitem__)
+        self._parents = {below: name for name, each in known.items() for below in each.switches}
+        self.names = [name for name in known if not known[name].switches]
+        """The names of the leaves."""
 
     def _enter(self, name: str, known: Mapping[str, SwitchLine], numbers: Mapping[str, int]) -> None:
         """Find the nodes and the level of a switch, after those below it."""
@@ -307,6 +310,73 @@ class SwitchTree:
     def _leaves_below(self, name: str, known: Mapping[str, SwitchLine]) -> list[int]:
         bits = self._bits[name]
         return [self._bits[each] for each in known if not known[each].switches and self._bits[each] & bits]
+
+    def way_up(self, name: str) -> list[str]:
+        """A switch, the one above it, and so on."""
+        found = [name]
+        while found[-1] in self._parents:
+            found.append(self._parents[found[-1]])
+        return found
+
+    def nodes_of(self, name: str) -> int:
+        """The nodes below a switch."""
+        return self._bits[name]
+
+    def far(self, name: str, others: Iterable[str]) -> float:
+        """The hops from a switch to other ones together; infinity if they are in another tree."""
+        way, hops = self.way_up(name), 0.0
+        for other in others:
+            top = next((each for each in self.way_up(other) if each in way), None)
+            if top is None:
+                return math.inf
+            hops += way.index(top) + self.way_up(other).index(top)
+        return hops
+
+    def overlapping(self, nodes: int) -> list[str]:
+        """The switches, of all levels, that have some of these nodes below them."""
+        return [name for name, bits in self._bits.items() if bits & nodes]
+
+    def next_leaf(self, free: int, used: Sequence[str], missing: int, near: Sequence[str]) -> str | None:
+        """The leaf from which a job gets its next nodes (select/cons_tres); None if none is left.
+
+        The nearest one to the switches that it has comes first, unless another one fits better: of leaves that have all
+        of the missing nodes, the one with the fewest; or else the one below the better switch, or with the most.
+
+        Args:
+            free: the nodes that it could have.
+            used: the leaves that are used up.
+            missing: how many nodes it still asks for.
+            near: the switches that it has.
+        """
+        best: str | None = None
+        far = math.inf
+        for name in self.names:
+            mine = 0 if name in used else (self._bits[name] & free).bit_count()
+            hops = self.far(name, near)
+            if not mine or math.isinf(hops):
+                continue
+            better = 1 if best is None else self._fits_better(name, best, free, missing)
+            if best is None or (hops < far and better >= 0) or (hops == far and better > 0):
+                best, far = name, hops
+        return best
+
+    def _fits_better(self, one: str, other: str, free: int, missing: int) -> int:
+        """Whether a switch fits better than another one: 1; worse: -1; as well: 0."""
+        while True:
+            mine, its = ((self._bits[each] & free).bit_count() for each in (one, other))
+            if mine >= missing and its >= missing:
+                if mine != its:
+                    return 1 if mine < its else -1
+                break
+            if (mine >= missing) != (its >= missing):
+                return 1 if mine >= missing else -1
+            above, its_above = (self._parents.get(each, each) for each in (one, other))
+            if (above, its_above) == (one, other) or above == its_above:
+                break
+            one, other = above, its_above
+        if mine != its:
+            return 1 if mine > its else -1
+        return (self._levels[one] < self._levels[other]) - (self._levels[one] > self._levels[other])
 
     def holds(self, job: SlurmJob) -> bool:
         """Whether a job is placed by the switches."""
@@ -371,13 +441,10 @@ class SwitchTree:
 
 
 def notes_patience(job: SlurmJob, second: int) -> bool:
-    """Note since when a job waits for few switches; returns whether it has waited long enough, and takes any now."""
-    if not job.leaves or not job.misses_leaves:
+    """Note whether a job has waited for few switches long enough; it takes any then, now and later."""
+    if not job.leaves or second - job.leaves_since < job.leaves_wait:
         return False
-    job.leaves_since = min(job.leaves_since, second)
-    if second - job.leaves_since < job.leaves_wait:
-        return False
-    job.leaves, job.leaves_since = 0, math.inf
+    job.leaves = 0
     return True
 
 

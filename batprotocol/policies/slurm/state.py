@@ -253,7 +253,7 @@ class PossibleStarts:
         loops, second = self._state.cluster.loops, self._state.second
         last = second - 2 * max(loops.sched_interval, loops.bf_interval)
         self._spread = {job for job in self._spread if job.leaves and job.stage is JobStage.PENDING and not job.is_held}
-        return any(job.leaves_since == math.inf or job.leaves_since + job.leaves_wait >= last for job in self._spread)
+        return any(job.leaves_since + job.leaves_wait >= last for job in self._spread)
 
 
 class TimeLimits:
@@ -302,6 +302,7 @@ class Endings:
     def __init__(self, state: ControllerState) -> None:
         self._state = state
         self._limits = TimeLimits()
+        self._overdrawn = math.inf  # since when a check of limits finds jobs that have used up what they share
         self._cleanings: list[tuple[float, int, int, bool, SlurmJob, FinalJobState]] = []
         self._leaders: list[SlurmJob] = []
 
@@ -342,6 +343,7 @@ class Endings:
         mine.selection.give_back(job)  # plans have its nodes from now on, but no job starts there
         mine.others += 1
         mine.rules.ended(job, mine.now)
+        self.look_at_budgets()
         mine.priorities.stopped(job, mine.now)
         mine.clock.renew(mine.now)
         mine.completing |= job.placement.nodes
@@ -446,14 +448,6 @@ class Endings:
         mine.priorities.again(job, mine.now)
         mine.waiting.add(job)
 
-    def put_off(self, jobs: list[SlurmJob]) -> None:
-        """Jobs had started for a moment only. They wait as if they were to run again."""
-        mine = self._state
-        for job in jobs:
-            mine.queue.remove(job)
-            job.begin, job.eligible = float(mine.second + _AGAIN), math.inf
-            mine.waiting.add(job)
-
     def _forget(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job is over."""
         mine = self._state
@@ -509,8 +503,13 @@ class Endings:
         return self._state.reservations.limit_of(job, job.end + overtime)
 
     def first_limit(self) -> float:
-        """When the first limit of a running job is over; infinity: there is none."""
-        return self._limits.first()
+        """When the first limit of a running job, or what it shares with others, is over; infinity: there is none."""
+        return min(self._limits.first(), self._overdrawn)
+
+    def look_at_budgets(self) -> None:
+        """Jobs have been charged: some may have used up what they share."""
+        if self._overdrawn == math.inf and self._state.rules.overdrawn():
+            self._overdrawn = float(self._state.second)
 
     def check_limits(self) -> None:
         """Kill the jobs that are over their limits."""
@@ -523,4 +522,7 @@ class Endings:
         for job in over:
             if not job.is_over and job.gives_way:
                 self.give_way(job)
-        self.kill([job for job in over if job.is_over or not job.gives_way])
+        over = [job for job in over if job.is_over or not job.gives_way]
+        self._overdrawn = math.inf
+        over += [job for job in mine.rules.overdrawn() if job not in over and job.stage is JobStage.RUNNING]
+        self.kill(over)

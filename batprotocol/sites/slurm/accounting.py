@@ -75,6 +75,31 @@ class AccountingLimits(_Value, frozen=True, kw_only=True):
     submitted_account: int | None = None
     least: Mapping[str, int] = {}
 
+    def hidden_by(self, others: AccountingLimits) -> AccountingLimits:
+        """The limits for which others have none, of a number or of a resource: others come first, and hide the rest.
+
+        >>> mine = AccountingLimits(jobs=3, wall=60.0, tres={"cpu": 4, "node": 2})
+        >>> left = mine.hidden_by(AccountingLimits(jobs=9, tres={"cpu": 8}))
+        >>> left.jobs, left.wall, dict(left.tres)
+        (None, 60.0, {'node': 2})
+        """
+        values: dict[str, Any] = {}
+        for name in self.__struct_fields__:
+            mine, other = getattr(self, name), getattr(others, name)
+            if isinstance(mine, Mapping):
+                values[name] = {key: value for key, value in mine.items() if key not in other}
+            elif other is None:
+                values[name] = mine
+        return AccountingLimits(**values)
+
+    def filled(self, others: AccountingLimits) -> AccountingLimits:
+        """The limits, and those of others where there are none."""
+        values: dict[str, Any] = {}
+        for name in self.__struct_fields__:
+            mine, other = getattr(self, name), getattr(others, name)
+            values[name] = {**other, **mine} if isinstance(mine, Mapping) else other if mine is None else mine
+        return AccountingLimits(**values)
+
 
 class SlurmAssociation(_Value, frozen=True, kw_only=True):
     """An account, or a user in an account.

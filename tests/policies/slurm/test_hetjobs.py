@@ -90,6 +90,32 @@ def test_no_component_starts_while_another_one_lacks_nodes() -> None:
     assert found["5"] > 30
 
 
+def test_a_start_that_fails_is_taken_back() -> None:
+    """The first component gets the node that is planned for a job before it, and which the second one needs."""
+    nodes = "\n".join(f"NodeName=n{node} CPUs=2{' Feature=f' if node == 1 else ''}" for node in range(4))
+    loops = "SchedulerParameters=bf_interval=10,bf_resolution=10"
+    conf = configuration_of(f"{loops}\n{nodes}\nPartitionName=p Nodes=ALL Default=YES")
+    jobs = [
+        *(job(str(node), 1, 1, 100, 120, slurm={"nodelist": f"n{node}"}) for node in (0, 2)),
+        job("6", 4, 2, 20, 120, slurm={"nodelist": "n[1-2]"}),
+        job("8+0/2", 5, 1, 20, 300),
+        job("8+1/2", 5, 1, 20, 60, constraint="f"),
+    ]
+    scheduler = SlurmScheduler(conf)
+    result = simulate(described_platform("n[0-3] cores=2"), Workload(jobs), scheduler)
+    lives = [each for each in scheduler.starts if each.job_id == "w0!8+0"]
+    assert [each.nodes for each in lives] == [(1,), (0,)]
+    assert 121 <= lives[1].time - lives[0].time < 145
+    assert [each.time for each in scheduler.starts if each.job_id == "w0!8+1"] == [lives[1].time]
+    assert [row.execution_time for row in result.jobs if row.job_id == "8+0"] == [0.0]
+
+
+def test_the_least_limit_is_that_of_all() -> None:
+    jobs = [job(f"1+{offset}/2", 1, 1, 300, slurm={"time_min": 60 + 60 * offset}) for offset in range(2)]
+    starts, _ = played([*jobs, job("5", 2, 4, 10)])
+    assert starts["1+0"][0].time + 60 <= starts["5"][0].time < starts["1+0"][0].time + 110
+
+
 def test_the_first_loop_stops_at_a_component() -> None:
     """Both jobs could start at once, and without the heterogeneous one they do so before the first run of backfill."""
     jobs = [job("1", 1, 3, 100), job("4", 3, 1, 20)]
@@ -358,7 +384,7 @@ def checked(seed: int, more: str) -> None:
         result = simulate(described_platform("n[0-3] cores=2"), Workload(jobs), scheduler, external_events=events)
         assert all(row.final_state is not None for row in result.jobs)
         assert {row.job_id for row in result.jobs if row.workload_name == "w0"} == {each.id for each in jobs}
-        found.append(scheduler.starts)
+        found.append([each._replace(time=round(each.time, 6)) for each in scheduler.starts])
     assert found[0] == found[1]
     sizes = Counter(each.id.partition("+")[0] for each in jobs if "+" in each.id)
     together: dict[tuple[str, float], list[Started]] = {}
@@ -366,8 +392,12 @@ def checked(seed: int, more: str) -> None:
         own = each.job_id.rpartition("!")[2]
         if "+" in own:
             together.setdefault((own.partition("+")[0], each.time), []).append(each)
-    for (id, _), starts in together.items():
-        assert len({each.job_id for each in starts}) == len(starts) == sizes[id]
+    rows = {(row.job_id, round(row.starting_time or 0.0, 6)): row for row in result.jobs}
+    for (id, time), starts in together.items():
+        assert len({each.job_id for each in starts}) == len(starts)
+        if len(starts) < sizes[id]:  # the start was taken back at once
+            own = [rows.get((each.job_id.rpartition("!")[2], time)) for each in starts]
+            assert all(row is None or row.execution_time == 0.0 for row in own)
         nodes = [node for each in starts for node in each.nodes]
         assert len(nodes) == len({*nodes})
         assert {each.by for each in starts} == {"backfill"}

@@ -52,6 +52,20 @@ def order(*commands: tuple[float, str], hold: str = "", more: str = "") -> str:
 
 ORDERS = {
     "a job that is released comes last": ([(5.0, "scontrol hold 1"), (6.0, "scontrol release 1")], "", "0231"),
+    "a job that is released and was not held comes last": ([(6.0, "scontrol release 1")], "", "0231"),
+    "a nice value is forgotten then": (
+        [(4.0, "scontrol update JobId=1 Nice=1000000000"), (6.0, "scontrol release 1,2")],
+        "",
+        "0312",
+    ),
+    "a held job keeps its nice value": (
+        [
+            *((4.0, "scontrol update JobId=1 Nice=1000000000"), (5.0, "scontrol hold 1")),
+            *((6.0, "scontrol release 1"), (7.0, "scontrol release 2")),
+        ],
+        "",
+        "0321",
+    ),
     "priority 0 holds": ([(5.0, "scontrol update JobId=1 Priority=0"), (6.0, "scontrol release 1")], "", "0231"),
     "a held job has no priority to change": (
         [(5.0, "scontrol hold 1"), (6, "scontrol update JobId=1 Priority=9"), (7, "scontrol release 1")],

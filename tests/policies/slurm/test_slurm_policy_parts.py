@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import pairwise
 from pathlib import Path
@@ -73,7 +74,10 @@ AT_LEAVES += "\nSwitchName=t Switches=s[0-2]"
 def test_a_job_gets_the_most_nodes_of_its_range(
     plugin: str, has_tree: bool, free: set[int], least: int, more: int, tasks: int, takes_least: bool, is_required: bool
 ) -> None:
-    """Each node has 4 CPUs. With --use-min-nodes, it gets no more than it needs; and with a tree, nodes of one leaf."""
+    """Each node has 4 CPUs. With --use-min-nodes, it gets no more than it needs.
+
+    With a tree, they are at one leaf: at the smallest one that has as many as it needs, with cons_tres as it asks for.
+    """
     conf = configuration_of(f"SelectType=select/{plugin}\nNodeName=n[0-11] CPUs=4\nPartitionName=p Nodes=ALL")
     if has_tree:
         switches = switches_of(AT_LEAVES, [node.name for node in conf.nodes])
@@ -92,10 +96,26 @@ def test_a_job_gets_the_most_nodes_of_its_range(
     nodes = set(members(found.nodes))
     assert nodes <= free
     assert found.nodes & job.required == job.required
-    if has_tree and any(len(leaf & free) >= needed for leaf in LEAVES):
-        free = min((leaf & free for leaf in LEAVES if len(leaf & free) >= needed), key=len)
+    wanted = needed if plugin == "linear" else least if takes_least else least + more
+    fitting = [leaf & free for leaf in LEAVES if len(leaf & free) >= wanted]
+    if has_tree and fitting and needed <= wanted:
+        free = min(fitting, key=len)
         assert any(nodes <= leaf for leaf in LEAVES)
     assert len(nodes) == (needed if takes_least else min(len(free), least + more))
+
+
+@pytest.mark.parametrize("busy", [0, 100])
+def test_the_patience_of_a_job_for_few_switches_begins_when_it_is_submitted(busy: int) -> None:
+    """The nodes that jobs have in between do not matter."""
+    conf = configuration_of("NodeName=n[0-11]\nPartitionName=p Nodes=ALL Default=YES")
+    conf = replace(conf, topology="tree", switches=switches_of(AT_LEAVES, [node.name for node in conf.nodes]))
+    patient = json.dumps({"slurm": {"switches": "1@4"}})
+    jobs = [StaticJob("6", 7.5, 6, DelayProfile(50.0), 600.0, patient)]
+    jobs += [StaticJob("12", 6.0, 12, DelayProfile(float(busy)), 600.0)] if busy else []
+    scheduler = SlurmScheduler(conf)
+    simulate(described_platform("n[0-11]"), Workload(jobs), scheduler)
+    start = next(each for each in scheduler.starts if each.job_id.endswith("!6"))
+    assert 247 <= start.time <= 247 + 60
 
 
 @pytest.mark.parametrize(

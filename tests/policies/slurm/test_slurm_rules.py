@@ -14,11 +14,12 @@ from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.policies.slurm.clock import Phases
 from batprotocol.policies.slurm.cluster import ClusterPartition
+from batprotocol.policies.slurm.fair_share import AccountMembers
 from batprotocol.policies.slurm.queue import SlurmJob, SlurmQueue
-from batprotocol.policies.slurm.rules import UsageTotals
+from batprotocol.policies.slurm.rules import AccountLimits, UsageTotals
 from batprotocol.policies.slurm.selection import SwitchTree
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
-from batprotocol.sites.slurm.accounting import accounting_of
+from batprotocol.sites.slurm.accounting import Accounting, AccountingLimits, SlurmAssociation, SlurmQos, accounting_of
 from batprotocol.sites.slurm.configuration import SwitchLine, configuration_of
 
 WITHOUT_ENGINE = True
@@ -414,3 +415,127 @@ def test_what_starts_and_ends_leaves_nothing_but_what_was_spent(jobs: list[tuple
         tally.start({"cpu": cpus}, 100 - seconds, -1)
     assert (tally.jobs, tally.tres["cpu"], tally.ahead["cpu"]) == (0, 0, 0)
     assert math.isclose(tally.spent.get("cpu", 0.0), sum(cpus * seconds for cpus, seconds in jobs))
+
+
+ENFORCED = frozenset({"associations", "limits", "qos"})
+PART = ClusterPartition(name="p", nodes=0xFF)
+
+
+def keeper(*, account: AccountingLimits, high: AccountingLimits, enforce: frozenset[str] = ENFORCED) -> AccountLimits:
+    """The limits of an account, and of a quality of service that counts twice."""
+    accounting = Accounting(
+        associations=(
+            SlurmAssociation(account="root"),
+            SlurmAssociation(account="a", parent="root", limits=account),
+            SlurmAssociation(account="a", user="u", qos=("normal", "high")),
+        ),
+        qos={"normal": SlurmQos(name="normal"), "high": SlurmQos(name="high", usage_factor=2.0, limits=high)},
+        default_accounts={"u": "a"},
+    )
+    return AccountLimits(AccountMembers(accounting, enforce), enforce)
+
+
+def of_user(name: str, keeper: AccountLimits, *, qos: str = "normal", cpus: int = 4, limit: float = 3.0) -> SlurmJob:
+    """A job of the user that is submitted, without a limit."""
+    job = SlurmJob(name, int(name), 0.0, (PART,), 1)
+    job.user, job.qos, job.tasks, job.limit = "u", qos, cpus, limit
+    keeper.submitted(job)
+    return job
+
+
+def begin(job: SlurmJob, keeper: AccountLimits, nodes: int, now: float = 0.0) -> SlurmJob:
+    job.partition, job.started, job.end = PART, now, now + 60 * job.limit
+    keeper.started(job, nodes, job.cpus)
+    return job
+
+
+NONE = AccountingLimits()
+
+
+def test_the_usage_factor_counts_for_running_jobs_and_not_for_the_one_that_asks() -> None:
+    """As in a recorded run: 4 CPUs for 3 minutes count as 24 under a factor of 2."""
+    limits = keeper(account=AccountingLimits(tres_run_minutes={"cpu": 40}), high=NONE)
+    begin(of_user("1", limits, qos="high"), limits, 1)
+    reason = "AssocGrpCPURunMinutesLimit"
+    assert limits.after(of_user("2", limits, qos="high", cpus=16, limit=1.0), PART, 1, 16) == ""
+    assert limits.after(of_user("3", limits, cpus=17, limit=1.0), PART, 1, 17) == reason
+    limits.charge(90.0)  # half of it is left: 12
+    assert limits.after(of_user("4", limits, cpus=28, limit=1.0), PART, 1, 28) == ""
+    assert limits.after(of_user("5", limits, cpus=29, limit=1.0), PART, 1, 29) == reason
+
+
+def test_a_node_that_jobs_share_counts_once() -> None:
+    limits = keeper(account=AccountingLimits(tres={"node": 2}), high=NONE)
+    first = begin(of_user("1", limits), limits, 0b011)
+    second = begin(of_user("2", limits), limits, 0b001)
+    asked = of_user("3", limits)
+    assert limits.after(asked, PART, 1, 4, 0b010) == ""
+    assert limits.after(asked, PART, 2, 4, 0b110) == limits.after(asked, PART, 1, 4) == "AssocGrpNodeLimit"
+    limits.ended(first, 10.0)
+    assert limits.after(asked, PART, 1, 4, 0b100) == ""
+    assert limits.after(asked, PART, 2, 4, 0b110) == "AssocGrpNodeLimit"
+    limits.ended(second, 20.0)
+    assert limits.after(asked, PART, 2, 4, 0b110) == ""
+
+
+def test_a_limit_of_a_quality_of_service_hides_that_of_the_account_of_the_same_resource() -> None:
+    """As in a recorded run: 17 CPUs of an account with GrpTRES=cpu=10, whose jobs are of a quality with cpu=9."""
+    limits = keeper(
+        account=AccountingLimits(tres={"cpu": 4, "node": 1}, jobs=1), high=AccountingLimits(tres={"cpu": 9}, jobs=5)
+    )
+    begin(of_user("1", limits, qos="high"), limits, 1)
+    high, normal = of_user("2", limits, qos="high"), of_user("3", limits)
+    assert limits.before(high, PART) == ""
+    assert limits.after(high, PART, 1, 5, 1) == ""
+    assert limits.after(high, PART, 1, 6, 1) == "QOSGrpCpuLimit"
+    assert limits.after(high, PART, 1, 4, 2) == "AssocGrpNodeLimit"
+    assert limits.before(normal, PART) == "AssocGrpJobsLimit"
+    assert limits.after(normal, PART, 1, 1, 1) == "AssocGrpCpuLimit"
+
+
+@pytest.mark.parametrize("high", [AccountingLimits(tres_minutes={"cpu": 10}), AccountingLimits(wall=150.0)])
+def test_running_jobs_use_up_what_they_share(high: AccountingLimits) -> None:
+    """Of 4 CPUs that count twice, ten minutes are used up after 75 s. A job without the resource goes on."""
+    limits = keeper(account=NONE, high=high)
+    one, other = (begin(of_user(name, limits, qos="high"), limits, 1) for name in ("1", "2"))
+    begin(of_user("3", limits), limits, 2)
+    limits.charge(30.0)
+    assert limits.overdrawn() == []
+    limits.charge(38.0)
+    assert limits.overdrawn() == [one, other]
+    assert limits.before(of_user("4", limits, qos="high"), PART).startswith("QOSGrp")
+    limits.ended(one, 40.0)
+    assert limits.overdrawn() == [other]
+    safe = keeper(account=NONE, high=high, enforce=ENFORCED | {"safe"})
+    begin(of_user("1", safe, qos="high"), safe, 1)
+    safe.charge(100.0)
+    assert safe.overdrawn() == []
+
+
+def test_jobs_that_have_used_up_what_they_share_end_at_the_next_check_of_limits() -> None:
+    """The first job ends after 100 s, and has used up the minutes of the account: the second one ends at 105 s."""
+    texts = [("dump", DUMP.format(account=":GrpTRESMins='cpu=3'", user="")), ("qos", QOS.format(rows=qos_row()))]
+    jobs = [
+        StaticJob(str(number), 0.0, size, DelayProfile(time), 600.0, json.dumps({"user": "u"}))
+        for number, (size, time) in enumerate([(2, 100.0), (1, 300.0)])
+    ]
+    configuration = configuration_of(CONF.format(partition="", more=LIMITS))
+    scheduler = SlurmScheduler(configuration, accounting=accounting_of(texts), phases=Phases(limits=-15.0))
+    found = simulate(described_platform("n[0-7] cores=1"), Workload(jobs), scheduler)
+    assert [row.finish_time for row in found.jobs] == [pytest.approx(101, abs=3), pytest.approx(105, abs=2)]
+
+
+def test_a_job_beyond_a_limit_has_no_nodes_set_aside_in_the_future() -> None:
+    """Backfill plans a job of 7 nodes behind one of 5, unless the user may have 9 nodes: then another job may start."""
+    more = f"{LIMITS}\nSchedulerParameters=bf_interval=10,bf_resolution=1"
+    jobs = [{"size": 5}, {"size": 7}, {"size": 3, "user": "v"}]
+    assert runs(jobs, more=more)["2"] > 100  # it would end after the start of the second one
+    assert runs(jobs, more=more, user=":GrpTRES='node=9'")["2"] < 20
+
+
+def test_a_quality_of_service_with_no_reserve_has_no_nodes_set_aside() -> None:
+    more = "SchedulerParameters=bf_interval=10,bf_resolution=1"
+    rows = f"{qos_row()}\n{qos_row(Name='high', Flags='NoReserve')}"
+    jobs = [{"size": 5}, {"size": 7, "qos": "high"}, {"size": 3}]
+    assert runs(jobs, more=more, qos=rows)["2"] < 20
+    assert runs(jobs, more=more, qos=rows.replace("NoReserve", ""))["2"] > 100
