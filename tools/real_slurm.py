@@ -17,6 +17,7 @@ python tools/real_slurm.py --site 1             # record the log of a site in te
 python tools/real_slurm.py --random 1 --count 3 --kind backfill --kind cores --output elsewhere
 python tools/real_slurm.py --random 1 --parallel 3 --output elsewhere     # all kinds
 python tools/real_slurm.py --pack elsewhere --output archives             # one file for each kind
+
 python tools/real_slurm.py --drawn 50                                     # how often each option is drawn
 
 A random run has a cluster, a configuration and a workload of a kind, made from a seed. The kinds whose names begin with
@@ -189,7 +190,7 @@ def main() -> int:
     parser.add_argument("--parallel", type=int, default=1, help="the clusters that run at once (default: 1)")
     parser.add_argument("--pack", type=Path, metavar="FOLDER", help="pack the random runs of a folder")
     parser.add_argument(
-        "--drawn", type=int, metavar="COUNT", help="print how many plans of so many seeds draw an option"
+        "--drawn", type=int, metavar="COUNT", help="print how many plans of the seeds up to COUNT draw each option"
     )
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--database", type=int, help=argparse.SUPPRESS)

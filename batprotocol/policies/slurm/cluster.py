@@ -339,7 +339,7 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
         return NodeSharing.CORES if self.is_forced or (self.rows > 1 and oversubscribes) else NodeSharing.NODES
 
     def fits(self, least: int, most: float, minutes: float) -> bool:
-        """Whether it ever takes jobs that ask for so many nodes, from the least to the most, and this time limit.
+        """Whether it ever takes jobs that name these least and most nodes, and this time limit.
 
         Infinity is a most that the job does not name. One that it names must be within the limits of the partition.
         """
@@ -349,7 +349,7 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
         return minutes <= self.max_time
 
     def takes(self, least: int, most: float, minutes: float) -> bool:
-        """Whether it takes a job now with so many nodes and this time limit."""
+        """Whether it takes a job now that names these least and most nodes, and this time limit."""
         return self.is_up and self.fits(least, most, minutes)
 
 

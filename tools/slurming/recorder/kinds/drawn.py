@@ -1,7 +1,7 @@
 """Kinds of plans that draw from the whole manual: clusters, options and commands in mixtures that nobody chose.
 
-Each kind has a subject, and takes the options of some themes of `options`; `drawn_site` takes all. What a plan has
-drawn is counted by `slurming.recorder.drawn`.
+Each kind has a subject, and takes the options of some themes of `options`; `drawn_site` takes all.
+`slurming.recorder.drawn` counts the options of plans.
 """
 
 from __future__ import annotations

@@ -312,7 +312,7 @@ SCHEDULER: tuple[Row, ...] = (
 
 
 def drawn_words(draw: Random, site: Site, rows: tuple[Row, ...], themes: frozenset[str], count: int) -> list[list[str]]:
-    """The words of so many options of some themes, each of another name."""
+    """The words of a number of options of some themes, each of another name."""
     found: dict[str, list[str]] = {}
     fitting = [row for row in rows if row.theme in themes]
     for row in draw.sample(fitting, len(fitting)):
