@@ -145,6 +145,27 @@ def gpus(draw: Random) -> tuple[Plan, Questions]:
     return Plan("gpus", 0, conf, groups, [f"{_ALL} DefMemPerCPU=800 State=UP"], [], gres=gres), question
 
 
+def units(draw: Random) -> tuple[Plan, Questions]:
+    """Nodes with sockets and threads, whose CPUs, cores or sockets are given out, with memory or without."""
+    threads = "CPUs=8 Sockets=2 CoresPerSocket=2 ThreadsPerCore=2", "CPUs=8 Sockets=1 CoresPerSocket=4 ThreadsPerCore=2"
+    groups = [Nodes(3, draw.choice(["CPUs=4", _EIGHT, threads[0]]) + " RealMemory=8000")]
+    groups.append(Nodes(3, draw.choice([_EIGHT, threads[1]]) + " RealMemory=16000" + draw.choice(["", " Weight=3"])))
+    select = draw.choice(["CR_Core", "CR_CPU", "CR_Socket", "CR_Core_Memory", "CR_CPU_Memory"])
+    line = f"{_ALL} DefMemPerCPU=1000{draw.choice(['', ' OverSubscribe=EXCLUSIVE', ''])} State=UP"
+
+    def question(draw: Random) -> list[str]:
+        least, tasks, node = draw.randint(1, 3), draw.randint(1, 9), draw.randint(0, 5)
+        each = f"--ntasks-per-node={draw.randint(1, 3)}"
+        sizes = f"-n{tasks}", f"-n{least} -c{draw.randint(2, 3)}", f"-N{least}", f"-N{least} -n{least + tasks // 2}"
+        ranges = f"-N{least}-{least + 2}", f"-N{least} {each}", f"-N{least}-{least + 1} {each}", f"-N{least} {each} -c2"
+        words = _one_of(draw, *sizes, *ranges)
+        memory = f"--mem={draw.choice([500, 3000, 7000])}", f"--mem-per-cpu={draw.choice([500, 1500, 3000])}"
+        more = "--exclusive", *memory, "--hint=nomultithread", "--spread-job", f"-w n{node}"
+        return words + _one_of(draw, *more) if draw.random() < 0.5 else words
+
+    return Plan("units", 0, _conf(select), groups, [line], []), question
+
+
 def trees(draw: Random) -> tuple[Plan, Questions]:
     """Nodes at the leaves of a tree of switches."""
     groups = [Nodes(6, "CPUs=4 Feature=a")]
@@ -168,6 +189,7 @@ KINDS: Final[Mapping[str, Callable[[Random], tuple[Plan, Questions]]]] = {
     "sharing": sharing,
     "features": features,
     "gpus": gpus,
+    "units": units,
     "trees": trees,
 }
 """The kinds: each draws a cluster, and draws the questions."""

@@ -424,6 +424,8 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
         found = re.match(r"(?:node_did_resp: )?node (\S+) returned to|Node (\S+) now responding", text)
         if found and (found[1] or time < silent.get(found[2], -math.inf) + _SILENCE):
             yield time, HostEvent(frozen_hosts([names[found[1] or found[2]]]), HostChange.UP).to_data()
+            if found[2]:  # the answer has the first loop run
+                yield time + 0.001, json.dumps({"slurm": f"scontrol update NodeName={found[2]} Reason=test"})
         elif found:
             for moment, change in silence_of(run, found[2], time):
                 yield moment, HostEvent(frozen_hosts([names[found[2]]]), change).to_data()

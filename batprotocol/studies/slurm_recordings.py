@@ -374,7 +374,7 @@ _CLEANING = 0.022
 _END = re.compile(r"_job_complete: JobId=(\S+) WEXITSTATUS")
 KILL = re.compile(
     r"(?:(?:Time limit exhausted for|Reservation ended for|preempted|_slurm_rpc_kill_job: REQUEST_KILL_JOB|requeue job"
-    r"|debug:  _job_requeue_op:) |(?=\S+ timed out, the job is at))JobId=(\S+)"
+    r"|debug:  _job_requeue_op:|job_signal: 9 of running) |(?=\S+ timed out, the job is at))JobId=(\S+)"
 )
 """The lines of the log that say that a job is killed."""
 _REQUEUED = re.compile(r"Requeuing JobId=(\S+)")
@@ -382,6 +382,8 @@ _QUIET = re.compile(
     r"debug:  sched: Running|(debug:  )?sched/backfill: |.*unable to schedule|sched: Allocate|_job_complete|Requeuing"
 )
 """Lines of the log that ask for no run of the first loop, and those of ends, which do once the nodes are clean."""
+_ONE_KILL = 0.2
+"""Lines within so many seconds are of one kill."""
 _SOON = 5.0
 """Nodes are clean within so many seconds of a kill."""
 _BRIEF = 0.3
@@ -414,7 +416,7 @@ class Moments:
         self._epilog, self._cleaning = _EPILOG * run["speed"], _CLEANING * run["speed"]
         self._main = [(time, "full queue" in text) for time, text in run["log"] if "Running job scheduler" in text]
         self._ends = _jobs_in(run, _END)
-        self._kills = sorted(set(_jobs_in(run, KILL)))
+        self._kills = sorted(_first_kills(_jobs_in(run, KILL)))
         known = (_QUIET, _END, KILL)
         self._loud = [time for time, text in run["log"] if not any(each.match(text) for each in known)]
         self._loud += [each["t_returned"] for each in run["events"]]  # commands that archives need not have in the log
@@ -595,6 +597,15 @@ def _reused(
             loop = loops[before] if before >= 0 and first - loops[before] < 1.0 else first
             found[end, job] = max(loop, end + 0.002) - 0.001
     return found
+
+
+def _first_kills(kills: list[tuple[float, str]]) -> Iterator[tuple[float, str]]:
+    """The kills, each with the first of the lines that the log has of it."""
+    seen: dict[str, float] = {}
+    for time, job in kills:
+        if time > seen.get(job, -math.inf) + _ONE_KILL:
+            yield time, job
+        seen[job] = time
 
 
 def _jobs_in(run: Mapping[str, Any], pattern: re.Pattern[str]) -> list[tuple[float, str]]:

@@ -60,3 +60,11 @@ def test_a_build_is_as_another_one_that_is_the_same(at_once: bool) -> None:
     found = [builds.measure(sys.executable, case) for _ in range(2)]
     assert found[0].digest == found[1].digest
     assert all(each.seconds > 0 < each.megabytes for each in found)
+
+
+@pytest.mark.parametrize("policy", ["fcfs.py:FCFS", "easy"])
+def test_turns_of_a_build_are_measured(policy: str) -> None:
+    case = builds.Case("a few turns", policy, 5, hosts=4, turns=True)
+    found = [builds.measure(sys.executable, case) for _ in range(2)]
+    assert found[0].digest == found[1].digest
+    assert all(each.seconds > 0 and each.megabytes > 0 for each in found)

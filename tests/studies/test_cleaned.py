@@ -165,3 +165,12 @@ def test_a_node_that_does_not_answer_for_some_time_is_not_used(told: bool) -> No
     run = run_of([at(2.0, full=True), *([command] if told else []), answer], starts, result_jobs=jobs)
     expected = [] if told else [(8.0, HostChange.DRAIN), (pytest.approx(299.9), HostChange.UP)]
     assert list(silence_of(run, "n1", 100.0)) == expected
+
+
+def test_a_signal_that_kills_is_one_kill_with_the_command_before_it() -> None:
+    """A job that gives way and is not requeued has the signal only."""
+    signal = (9.01, "job_signal: 9 of running JobId=1 successful 0x8008")
+    starts = [(2.0, "1", "n[0-3]"), (9.41, "2", "n[0-3]")]
+    assert phases_of(run_of([at(2.0, full=True), signal, at(9.4)], starts)).cleaned == {"1": (9.4,)}
+    told = (9.0, "_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=1 uid 0")
+    assert phases_of(run_of([at(2.0, full=True), told, signal, at(9.4)], starts)).cleaned == {"1": (9.4,)}

@@ -1,8 +1,9 @@
-"""Two builds of the library side by side: simulations and studies, their processor time, and whether they are equal.
+"""Two builds of the library side by side: their processor time for simulations, turns and studies, and their results.
 
 Each simulation is a process of its own, with one build or the other in turn. The processor time counts from the first
-event to the last row, in all threads; that of a study counts with its processes and imports. The ratio is that of the
-medians. A digest of the results shows whether both builds decide alike.
+event to the last row, in all threads; that of a study counts with its processes and imports, and that of turns is the
+time of a session, from frames of Batsim to frames of the scheduler. The ratio is that of the medians. A digest of the
+results shows whether both builds decide alike.
 
     python tools/benchmark/builds.py before/bin/python after/bin/python
     python tools/benchmark/builds.py before/bin/python after/bin/python --only multifactor --rounds 3
@@ -37,12 +38,13 @@ class Case(NamedTuple):
 
     Attributes:
         name: its name in the table.
-        policy: the name of the policy; "" for a study of 300 runs.
+        policy: the name of the policy, or the file and class of an example, for turns; "" for a study of 300 runs.
         jobs: the number of jobs; of each run of a study.
         users: the number of users to whom the jobs belong; 0: the jobs belong to nobody.
         at_once: whether all jobs are submitted at time 0, else at an offered load of 0.9.
         hosts: the number of hosts.
         long: whether it takes minutes; --quick leaves it out.
+        turns: whether only the turns of a session are measured: of jobs of one host that come each second.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Case(NamedTuple):
     at_once: bool = False
     hosts: int = 256
     long: bool = False
+    turns: bool = False
 
 
 CASES: Final = (
@@ -64,6 +67,10 @@ CASES: Final = (
     Case("conservative, load 0.9, 100,000 jobs", "conservative", 100_000, long=True),
     Case("easy, load 0.9, 20,000 jobs", "easy", 20_000),
     Case("easy, load 0.9, 100,000 jobs", "easy", 100_000, long=True),
+    Case("20,000 turns of the examples' FCFS", "fcfs.py:FCFS", 10_000, hosts=64, turns=True),
+    Case("20,000 turns of the examples' EASY", "easy_backfilling.py:EASY", 10_000, hosts=64, turns=True),
+    Case("20,000 turns of fcfs", "fcfs", 10_000, hosts=64, turns=True),
+    Case("20,000 turns of easy", "easy", 10_000, hosts=64, turns=True),
     Case("a study of 300 runs, 100 jobs each", "", 100, hosts=64),
 )
 """The cases, in the order of the table."""
@@ -104,6 +111,48 @@ with tempfile.TemporaryDirectory() as folder:
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
 print(json.dumps([seconds, peak, digest]))
 """
+_TURNS: Final = """
+import hashlib, json, resource, sys
+from time import process_time
+case, examples = json.loads(sys.argv[1]), sys.argv[2]
+# The scheduler.
+from batprotocol.edc import Session
+from batprotocol.edc.scheduler import attend_to, hello_of, load
+from batprotocol.model import DelayProfile
+# It can be an example.
+from batprotocol.policies import named
+from batprotocol.simulator import Platform, Simulator, StaticJob, Workload, WorkloadProfile
+make = load(f"{examples}/{case['policy']}") if ":" in case["policy"] else named(case["policy"])
+
+# Its session.
+def begun():
+    scheduler = make()
+    session = Session(lambda text: hello_of(scheduler, text))
+    session.hear_init("")
+    return scheduler, session, attend_to(scheduler)
+
+# The frames of Batsim.
+jobs = [StaticJob(f"{number}", float(number), 1, "delay") for number in range(case["jobs"])]
+given = Workload(jobs, {"delay": WorkloadProfile(DelayProfile(10.5))})
+# They are what it gets.
+scheduler, session, attend = begun()
+simulator, frames = Simulator(Platform.homogeneous(case["hosts"]), [given]), []
+message = simulator.begin(hello_of(scheduler, ""))
+while message is not None:
+    frames.append(message.to_binary())
+    attend(session.hear(message))
+    message = simulator.turn(session.say())
+# The turns.
+_, session, attend = begun()
+session.answer()
+begin = process_time()
+replies = [session.exchange(frame, attend) for frame in frames]
+seconds = process_time() - begin
+# The results.
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
+print(json.dumps([seconds, peak, hashlib.sha256(b"".join(replies)).hexdigest()[:16]]))
+"""
+_EXAMPLES: Final = Path(__file__).resolve().parent.parent.parent / "examples"
 _STUDY: Final = """
 scheduler = ["fcfs", "easy", "easy-sjf"]
 workload = "lublin:{hosts}?jobs={jobs}"
@@ -116,7 +165,7 @@ def measure(python: str, case: Case) -> Spent:
     """The processor time, the memory and the results of a case with the build of this Python."""
     if not case.policy:
         return _study(python, case)
-    given = [python, "-c", _PROGRAM, json.dumps(case._asdict())]
+    given = [python, "-c", _TURNS if case.turns else _PROGRAM, json.dumps(case._asdict()), str(_EXAMPLES)]
     done = subprocess.run(given, check=True, capture_output=True, text=True)
     return Spent(*json.loads(done.stdout))
 

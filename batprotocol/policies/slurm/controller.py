@@ -566,6 +566,9 @@ class Controller:
             if new.priority is not None and not job.is_held:
                 job.fixed, job.nice = new.priority, 0
             if new.nice is not None and job.fixed is None:
+                if job.is_held:  # it gets a priority, and so it is held no longer
+                    job.is_held = False
+                    state.priorities.freed(job, state.now)
                 job.nice = new.nice
             if not job.is_held:
                 state.priorities.changed(job, state.now)
@@ -724,6 +727,7 @@ class Controller:
         self.advance(now)
         if job.stage is JobStage.PENDING:
             self._endings.refuse(job, "it was cancelled", FinalJobState.COMPLETED_KILLED)
+            self._endings.keep(job)
             self._state.ask()
         elif job.stage is JobStage.RUNNING:
             self._endings.kill([job])

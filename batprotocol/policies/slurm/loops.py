@@ -396,7 +396,6 @@ def run_backfill(
         is_quick: whether it takes short cuts: it ends as soon as no more job can start now.
     """
     linear = starter.whole_nodes if is_quick and _plan is not None and not loops.assoc_limit_stop else None
-    linear = None if queue.components else linear
     if linear is None or not now + loops.bf_window < _LAST:
         return _BackfillRun(starter, loops, now, epoch, is_quick).run(queue)
     return _CompiledRun(starter, loops, now, epoch, linear).run(queue)
@@ -764,6 +763,7 @@ class _CompiledRun(_BackfillRun):
         rules = self.starter.rules
         is_odd = (rules.has_limits and not self.loops.assoc_limit_stop) or rules.reserves_nothing(job)
         is_odd = is_odd or bool(job.alternatives or job.counts)  # features
+        is_odd = is_odd or job.het is not None
         flags = _PLAIN if not (job.reservation or job.leaves or job.required or is_odd) else 0
         flags |= _ASKS if job.array is not None or job.licenses or not partition.is_up else 0
         flags |= 0 if self.linear.takes_best_fit(job, partition) else _CHOOSES

@@ -631,6 +631,10 @@ class BasicOrder:
         """A job is held no longer: it comes behind all others."""
         self._take(job, now)
 
+    def freed(self, job: SlurmJob, now: float) -> None:
+        """A held job is about to get another nice value, which is added to its priority of 0."""
+        self._bases[job.id] = job.nice
+
     def changed(self, job: SlurmJob, now: float) -> None:
         """An operator has changed a job that waits and is not held."""
         self._set(job, job.fixed if job.fixed is not None else max(self._bases[job.id] - job.nice, 2))
@@ -694,6 +698,10 @@ class MultifactorOrder:
         key = self._keys[job.id]
         self.priorities.changed(_facts(key, job), now)
         job.priority = dict(self.priorities.released(key, now))
+
+    def freed(self, job: SlurmJob, now: float) -> None:
+        """A held job is about to get another nice value, and its priority is computed anew."""
+        self.released(job, now)
 
     def changed(self, job: SlurmJob, now: float) -> None:
         """An operator has changed a job that waits and is not held."""

@@ -168,6 +168,7 @@ class NodeDemand(NamedTuple):
         tasks_per_node: the tasks that each node gets; 0: any number.
         has_one_node: whether all of its tasks are on one node.
         is_exact: whether it has one task on each of its nodes.
+        by_core, by_socket: whether it has whole cores, or whole sockets.
         sharing: how it shares its nodes.
     """
 
@@ -189,6 +190,8 @@ class NodeDemand(NamedTuple):
     tasks_per_node: int
     has_one_node: bool
     is_exact: bool
+    by_core: bool
+    by_socket: bool
     sharing: NodeSharing
 
     @property
@@ -249,6 +252,8 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         tasks_per_node=job.tasks_per_node,
         has_one_node=job.max_nodes == 1,
         is_exact=tasks == job.min_nodes == job.max_nodes,
+        by_core=select.by_core,
+        by_socket=select.by_socket,
         sharing=partition.sharing_of(job.oversubscribes),
     )
 
@@ -390,7 +395,10 @@ class FreeResources:
             most = self.memory[number] // demand.memory_per_cpu
             if demand.is_whole and cpus > most:
                 return 0
-            cpus = min(cpus, most)
+            size = 1  # what is given as a whole is left out as a whole
+            if demand.by_core and not demand.is_single:
+                size = node.cpus // node.sockets if demand.by_socket else node.threads
+            cpus -= max(-(-(cpus - most) // size) * size, 0)
         elif demand.memory and (node.memory if demand.memory < 0 else demand.memory) > self.memory[number]:
             return 0
         if cpus < max(demand.least, demand.least_tasks * demand.step):
@@ -472,10 +480,7 @@ class FreeResources:
         for node, count in self._cpus_dealt(chosen, offers, demand).items():
             nodes |= 1 << node
             spec = self.nodes[node]
-            if demand.is_single:
-                cpus[node] = spec.cpus if demand.is_whole else count * spec.threads
-            else:
-                cpus[node] = spec.cpus if demand.is_whole else _whole_cores(count, spec.threads)
+            cpus[node] = spec.cpus if demand.is_whole else self._whole(node, count, demand)
             wanted = demand.gres
             if gpus.get(node):
                 wanted = (*wanted, (GPU, demand.gpu_type, gpus[node]))
@@ -493,6 +498,19 @@ class FreeResources:
             made.cores = {node: self.rows.pick(node, self._busy[node], count) for node, count in cpus.items()}
         return made
 
+    def _whole(self, node: int, cpus: int, demand: NodeDemand) -> int:
+        """The CPUs of the whole cores or sockets of a job that needs so many CPUs of a node.
+
+        Tasks of one CPU have the sockets in turn, others fill one after the other.
+        """
+        spec = self.nodes[node]
+        cores = cpus if demand.is_single else -(-cpus // spec.threads)
+        if not demand.by_socket:
+            return cores * spec.threads
+        size = spec.cpus // spec.sockets
+        sockets = -(-cores * spec.threads // size) if demand.step > 1 else cores
+        return min(sockets, self.cpus[node] // size) * size
+
     def _cpus_dealt(
         self, chosen: Mapping[int, int], offers: Mapping[int, GresOffer], demand: NodeDemand
     ) -> Mapping[int, int]:
@@ -506,7 +524,7 @@ class FreeResources:
         most: dict[int, float] | None = None
         if demand.tasks_per_node:
             most = dict.fromkeys(chosen, demand.tasks_per_node)
-        elif demand.gpus_per_task:
+        if demand.gpus_per_task:
             most = {node: offers[node].gpus // demand.gpus_per_task for node in chosen}
         threads = 1 if demand.is_single else max(self.nodes[node].threads for node in chosen)
         return tasks_dealt(chosen, tasks, demand.step, threads=threads, most=most)
@@ -530,10 +548,6 @@ class FreeResources:
             found[node] += more
             left -= more
         return None if left > 0 else found
-
-
-def _whole_cores(cpus: int, threads: int) -> int:
-    return -(-cpus // threads) * threads
 
 
 class GresOffer(NamedTuple):

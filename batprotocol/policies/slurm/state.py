@@ -108,6 +108,9 @@ class JobPriorities(Protocol):
     def released(self, job: SlurmJob, now: float) -> None:
         """A job is held no longer: it gets a new priority."""
 
+    def freed(self, job: SlurmJob, now: float) -> None:
+        """A held job is about to get another nice value, which makes it one that is not held."""
+
     def changed(self, job: SlurmJob, now: float) -> None:
         """An operator has changed a job that waits and is not held."""
 
@@ -408,10 +411,10 @@ class Endings:
         else:
             job.stage = JobStage.DONE
             self._forget(job, state)
-            self._keep(job)
+            self.keep(job)
 
-    def _keep(self, job: SlurmJob) -> None:
-        """A job that has run can run again for some time."""
+    def keep(self, job: SlurmJob) -> None:
+        """A job that has run, or was cancelled before, can run again for some time."""
         mine = self._state
         ended, oldest = mine.ended, mine.now - mine.cluster.min_age
         while ended and (first := next(iter(ended.values()))).left < oldest:

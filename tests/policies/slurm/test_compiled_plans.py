@@ -151,7 +151,23 @@ def only_in_python(is_so: bool) -> Iterator[list[Any]]:
         yield seen
 
 
-def played(seed: int, is_python: bool, most: int) -> tuple[list[Started], list[Any]]:
+def with_components(draw: random.Random, jobs: list[StaticJob]) -> list[StaticJob]:
+    """The jobs, some of them as heterogeneous ones of several components."""
+    found = []
+    for each in jobs:
+        data = json.loads(each.extra_data or "{}")
+        count = draw.choice([1, 1, 2, 3]) if "array" not in data else 1
+        for offset in range(count if count > 1 else 0):
+            data["slurm"] = data.get("slurm", {}) | {"hetjob": f"{each.id}+{offset}/{count}"}
+            size, time = max(each.resource_request // draw.choice([1, 2]), 1), draw.uniform(60, 600)
+            found.append(
+                StaticJob(f"{each.id}+{offset}", each.submission_time, size, each.profile, time, json.dumps(data))
+            )
+        found += [each] if count == 1 else []
+    return found
+
+
+def played(seed: int, is_python: bool, most: int, *, has_components: bool = False) -> tuple[list[Started], list[Any]]:
     """The starts and the plans of a random simulation."""
     draw = random.Random(seed)
     count, cpus = draw.choice([1, 5, 8, 63, 64, 65, 130]), draw.choice([1, 1, 2])
@@ -163,6 +179,8 @@ def played(seed: int, is_python: bool, most: int) -> tuple[list[Started], list[A
     jobs, events = workload(draw, count, has_tree, most)
     rows = QOS.format(jobs=draw.randint(1, 9), nodes=draw.randint(1, count), each=draw.randint(1, 4))
     accounting = accounting_of([("dump", DUMP), ("qos", rows)]) if "Enforce=limits" in text else Accounting()
+    if has_components:
+        jobs = with_components(draw, jobs)
     scheduler = SlurmScheduler(site, accounting=accounting)
     with only_in_python(is_python) as plans:
         simulate(described_platform(f"n[0-{count - 1}] cores=2"), Workload(jobs), scheduler, external_events=events)
@@ -176,6 +194,13 @@ def played(seed: int, is_python: bool, most: int) -> tuple[list[Started], list[A
 @given(st.integers(0, 10**9))
 def test_plans_in_c_are_those_in_python(seed: int) -> None:
     assert played(seed, False, 20) == played(seed, True, 20)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9))
+def test_plans_of_components_are_those_in_python(seed: int) -> None:
+    assert played(seed, False, 12, has_components=True) == played(seed, True, 12, has_components=True)
 
 
 @pytest.mark.minutes

@@ -66,6 +66,19 @@ ORDERS = {
         "",
         "0321",
     ),
+    "a nice value frees a held job, which comes last": (
+        [(5.0, "scontrol hold 1"), (6.0, "scontrol update JobId=1 Nice=-20")],
+        "",
+        "0231",
+    ),
+    "a job that was freed by a nice value may get a priority": (
+        [
+            *((5.0, "scontrol hold 3"), (6.0, "scontrol update JobId=3 Nice=-20")),
+            (7.0, "scontrol update JobId=3 Priority=4294967290"),
+        ],
+        "",
+        "0312",
+    ),
     "priority 0 holds": ([(5.0, "scontrol update JobId=1 Priority=0"), (6.0, "scontrol release 1")], "", "0231"),
     "a held job has no priority to change": (
         [(5.0, "scontrol hold 1"), (6, "scontrol update JobId=1 Priority=9"), (7, "scontrol release 1")],
@@ -151,3 +164,12 @@ def test_a_command_with_a_wrong_value_has_no_effect(command: str, caplog: pytest
     with caplog.at_level(logging.WARNING):
         assert order((5.0, f"scontrol update JobId=1 {command}")) == "0123"
     assert "has no effect" in caplog.text
+
+
+def test_a_job_that_was_cancelled_while_it_waited_runs_when_it_is_requeued() -> None:
+    """As in a recorded run: it is as a job that ran, and waits for 121 s."""
+    found = starts((5.0, "scancel 2"), (10.0, "scontrol requeue 2"))
+    assert [job for job, _ in found[:3]] == ["0", "1", "3"]
+    assert len(found) == 4
+    assert found[-1][1] > 130
+    assert [job for job, _ in starts((5.0, "scancel 2"))] == ["0", "1", "3"]

@@ -539,3 +539,12 @@ def test_a_quality_of_service_with_no_reserve_has_no_nodes_set_aside() -> None:
     jobs = [{"size": 5}, {"size": 7, "qos": "high"}, {"size": 3}]
     assert runs(jobs, more=more, qos=rows)["2"] < 20
     assert runs(jobs, more=more, qos=rows.replace("NoReserve", ""))["2"] > 100
+
+
+def test_a_job_that_is_larger_than_one_of_its_partitions_holds_up_no_other_there() -> None:
+    """The small partition comes first, and a job of all nodes can only run in the other one."""
+    more = "PartitionName=small Nodes=n[0-3] PriorityTier=9\nSchedulerParameters=bf_interval=1000"
+    large = {"size": 8, "partition": ["p", "small"]}
+    found = runs([{"slurm": {"nodelist": "n7"}}, large, {"size": 4, "partition": "small"}], more=more)
+    assert found["2"] < 5
+    assert found["1"] > 100

@@ -21,7 +21,8 @@ LOGGED = re.compile(
     r"|Reservation ended|_slurm_rpc_(submit_batch_(het_)?job: JobId|kill_job)|Reque|requeue job|_job_requeue_op"
     r"|preempted"
     r"|setting \d+ sec|update_node: .*state set|node_did_resp|_job_complete: .*(WEXIT|WTERM)|Purging vestigial"
-    r"|Node \S+ now responding|_slurm_rpc_(update|requeue)|sched: _(update|hold|release)_job|JobId=\S+ timed out)"
+    r"|Node \S+ now responding|_slurm_rpc_(update|requeue)|sched: _(update|hold|release)_job"
+    r"|JobId=\S+ timed out|job_signal: 9 of run)"
 )
 """The lines of the log that archives have: when the loops ran, and what happened to jobs and nodes."""
 JOB = (
