@@ -10,10 +10,23 @@ from collections.abc import Callable
 
 from batprotocol.builder import MessageBuilder
 from batprotocol.errors import BuilderError
-from batprotocol.model import Event, Message
+from batprotocol.model import EDCRequestedSimulationFeatures, Event, Message
 from batprotocol.wire.making import new_message
 
-__all__ = ["Reply"]
+__all__ = ["Reply", "hello_message"]
+
+
+# The first message of a decision component. Its fields come from the user, and the builder checks them: a compiled
+# module would refuse other types before.
+
+
+def hello_message(
+    name: str, version: str, commit: str = "", features: EDCRequestedSimulationFeatures | None = None
+) -> Message:
+    """The first message of a decision component; the arguments are those of `MessageBuilder.add_edc_hello`."""
+    builder = MessageBuilder()
+    builder.add_edc_hello(name, version, commit, features)
+    return builder.finish_message()
 
 
 class Reply(MessageBuilder):

@@ -17,8 +17,8 @@ from batprotocol import model
 from batprotocol._util.user_code import DEPENDENCIES, ImportFault, expect_known, expect_method, is_computed, module_in
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation
 from batprotocol.edc.error_notes import inspection_hint, moment_of, note_moment
-from batprotocol.edc.reply import Reply
-from batprotocol.edc.session import LAST_EVENTS, Attendant, EventChecker, Session, Turn, hello_message, logger
+from batprotocol.edc.reply import Reply, hello_message
+from batprotocol.edc.session import LAST_EVENTS, Attendant, EventChecker, Session, Turn, logger
 from batprotocol.errors import BuilderError, SchedulerError, shown
 
 __all__ = [

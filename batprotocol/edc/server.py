@@ -16,7 +16,8 @@ from batprotocol._util.sockets import TICK, BoundChannel
 from batprotocol.conversation import DEFAULT_RULE_SET
 from batprotocol.edc.error_notes import moment_of, note_moment
 from batprotocol.edc.recording import Recorder
-from batprotocol.edc.session import Session, Turn, hello_message
+from batprotocol.edc.reply import hello_message
+from batprotocol.edc.session import Session, Turn
 from batprotocol.errors import DecodeError, PeerGone, PeerSilent, ProtocolError, RuleViolation
 from batprotocol.model import Direction, EDCRequestedSimulationFeatures
 from batprotocol.wire import frames

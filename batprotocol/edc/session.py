@@ -20,11 +20,10 @@ from batprotocol._util.counting import step
 from batprotocol.builder import MessageBuilder
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
 from batprotocol.edc.error_notes import note_event
-from batprotocol.edc.reply import Reply
+from batprotocol.edc.reply import Reply, hello_message
 from batprotocol.errors import DecodeError, ProtocolError, RuleViolation
 from batprotocol.model import (
     Direction,
-    EDCRequestedSimulationFeatures,
     Event,
     EventFromBatsim,
     ExecuteJobEvent,
@@ -43,21 +42,8 @@ __all__ = [
     "EventChecker",
     "Session",
     "Turn",
-    "hello_message",
     "logger",
 ]
-
-
-# The first message of a decision component. Its fields come from the user, and the builder checks them.
-
-
-def hello_message(
-    name: str, version: str, commit: str = "", features: EDCRequestedSimulationFeatures | None = None
-) -> Message:
-    """The first message of a decision component; the arguments are those of `MessageBuilder.add_edc_hello`."""
-    builder = MessageBuilder()
-    builder.add_edc_hello(name, version, commit, features)
-    return builder.finish_message()
 
 
 # Handles violations in a decision component: fatal ones of its own side are raised, all others logged.

@@ -11,7 +11,7 @@ from replay import PATIENCE, InThread, Peer
 
 from batprotocol import MessageBuilder
 from batprotocol.conversation import Conversation
-from batprotocol.edc.session import hello_message
+from batprotocol.edc.reply import hello_message
 from batprotocol.errors import DecodeError, PeerSilent
 from batprotocol.legacy.bridge import NewBatsim, OldBatsim
 from batprotocol.model import Message, RequestedCallEvent

@@ -32,7 +32,7 @@ from batprotocol import (
     decode,
 )
 from batprotocol.edc import Scheduler, Server, Session, run, serve
-from batprotocol.edc.session import hello_message
+from batprotocol.edc.reply import hello_message
 from batprotocol.errors import DecodeError
 from batprotocol.wire import frames
 

@@ -7,7 +7,7 @@ from replay import begins, ends, submitted
 
 from batprotocol import CallMeLaterEvent, DecodeError, EDCHelloEvent, ForceSimulationStopEvent, Message, OneShot, decode
 from batprotocol.edc import Scheduler, Session, Turn
-from batprotocol.edc.session import hello_message
+from batprotocol.edc.reply import hello_message
 from batprotocol.errors import BuilderError, RuleViolation
 from batprotocol.wire import frames, json
 

@@ -268,7 +268,7 @@ class _MainRun:
 
     def __init__(self, starter: JobStarter, loops: SchedulerParameters) -> None:
         self.starter, self.loops = starter, loops
-        self.nodes = starter.available
+        self.nodes, self.aside = starter.available, 0
         self.failed: set[str] = set()
         self.failed_reservations: set[str] = set()
         self.preempting: set[SlurmJob] = set()
@@ -324,7 +324,8 @@ class _MainRun:
             return False
         if starter.rules.lacks_licenses(job, starter.second):
             return False
-        if job.required & ~self.nodes:
+        needs_others = job.required.bit_count() < job.min_nodes
+        if job.required & self.aside or (job.required & ~self.nodes and not needs_others):
             return False  # a job before it waits for these nodes, or they are down: those behind it do not wait for it
         if (self.nodes & partition.nodes).bit_count() < job.min_nodes:
             outcome = StartOutcome.BUSY
@@ -337,8 +338,9 @@ class _MainRun:
             self.preempting.add(job)
         if outcome == StartOutcome.SKIPPED:
             return False
-        if job.required and job.required.bit_count() >= job.min_nodes:
+        if job.required and not needs_others:
             self.nodes &= ~job.required
+            self.aside |= job.required
         elif outcome in (StartOutcome.BUSY, StartOutcome.PREEMPTS) or (
             outcome == StartOutcome.LIMITED and self.loops.assoc_limit_stop
         ):

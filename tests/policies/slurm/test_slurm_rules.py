@@ -548,3 +548,11 @@ def test_a_job_that_is_larger_than_one_of_its_partitions_holds_up_no_other_there
     found = runs([{"slurm": {"nodelist": "n7"}}, large, {"size": 4, "partition": "small"}], more=more)
     assert found["2"] < 5
     assert found["1"] > 100
+
+
+def test_a_job_that_must_have_a_drained_node_and_others_holds_up_its_partition() -> None:
+    """One that needs this node alone does not."""
+    more = "DownNodes=n1 State=DRAIN Reason=x\nSchedulerParameters=bf_interval=30"
+    on = {"slurm": {"nodelist": "n1"}}
+    assert runs([{}, {"size": 3, **on}, {}], more=more)["2"] > 10
+    assert runs([{}, on, {}], more=more)["2"] < 5
