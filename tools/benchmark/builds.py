@@ -7,6 +7,10 @@ results shows whether both builds decide alike.
 
     python tools/benchmark/builds.py before/bin/python after/bin/python
     python tools/benchmark/builds.py before/bin/python after/bin/python --only multifactor --rounds 3
+    python tools/benchmark/builds.py before/bin/python after/bin/python --equal 500
+
+The last one measures nothing: it compares the results of 500 random simulations, with orders, kinds of backfilling and
+caps that are drawn.
 
 Each argument is a Python that has a build installed. On a busy machine, trust ratios and not times.
 """
@@ -65,6 +69,7 @@ CASES: Final = (
     Case("conservative, 2,000 jobs at once", "conservative", 2_000, at_once=True),
     Case("conservative, load 0.9, 20,000 jobs", "conservative", 20_000),
     Case("conservative, load 0.9, 100,000 jobs", "conservative", 100_000, long=True),
+    Case("conservative+cap=40kW, load 0.9, 2,000 jobs", "conservative+cap=40kW", 2_000, long=True),
     Case("easy, load 0.9, 20,000 jobs", "easy", 20_000),
     Case("easy, load 0.9, 100,000 jobs", "easy", 100_000, long=True),
     Case("20,000 turns of the examples' FCFS", "fcfs.py:FCFS", 10_000, hosts=64, turns=True),
@@ -90,7 +95,7 @@ from time import process_time
 case = json.loads(sys.argv[1])
 from batprotocol.model import DelayProfile
 from batprotocol.policies import named
-from batprotocol.simulator import Platform, StaticJob, Workload, WorkloadProfile, named_workload, simulate
+from batprotocol.simulator import Platform, StaticJob, Watts, Workload, WorkloadProfile, named_workload, simulate
 if case["at_once"]:
     draw, jobs, profiles = random.Random(1), [], {}
     for number in range(case["jobs"]):
@@ -103,13 +108,47 @@ if case["at_once"]:
 else:
     given = named_workload(f"lublin:{case['hosts']}?jobs={case['jobs']}&offered-load=0.9")
 with tempfile.TemporaryDirectory() as folder:
+    watts = Watts(100.0, 100.0, 200.0) if "cap" in case["policy"] else None
+    platform = Platform.homogeneous(case["hosts"], watts=watts)
     begin = process_time()
-    simulate(Platform.homogeneous(case["hosts"]), given, named(case["policy"])(), output=f"{folder}/")
+    simulate(platform, given, named(case["policy"])(), output=f"{folder}/")
     seconds = process_time() - begin
     with open(f"{folder}/jobs.csv", "rb") as file:
         digest = hashlib.sha256(file.read()).hexdigest()[:16]
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
 print(json.dumps([seconds, peak, digest]))
+"""
+_EQUAL: Final = """
+import hashlib, json, random, sys, tempfile
+# The library.
+from batprotocol.model import DelayProfile
+from batprotocol.policies import named
+from batprotocol.simulator import Platform, StaticJob, Watts, Workload, simulate
+# The parts of policies.
+orders = "fcfs sjf saf multifactor f1 f2 f3 f4 wfp3 unicep expansion heft multifactor".split()
+kinds = ["", "+easy", "+easy=once", "+reservations=3", "+conservative", "+conservative", "+conservative=5", "+greedy"]
+# Each simulation.
+for seed in range(int(sys.argv[1])):
+    draw = random.Random(seed)
+    hosts, users, time, jobs = draw.choice([8, 32, 100]), draw.choice([1, 5, 40]), 0.0, []
+    name = draw.choice(orders) + draw.choice(kinds)
+    if draw.random() < 0.3:
+        name += f"+cap={hosts * draw.choice([120, 150, 170])}W"
+    # Its jobs.
+    digits, at_once = draw.choice([0, 1, 3, 6]), draw.random() < 0.3
+    for number in range(draw.choice([50, 100, 100 if "cap" in name else 300])):
+        time += 0.0 if at_once else draw.choice([0.0, 0.0, draw.expovariate(1 / 60)])
+        walltime, size = round(draw.uniform(1, 2000), digits), min(hosts, int(2 ** draw.uniform(0, draw.uniform(1, 7))))
+        profile = DelayProfile(walltime * draw.choice([1.0, 1.1, draw.random()]))
+        given = None if draw.random() < 0.02 else walltime
+        user = json.dumps({"user": draw.randrange(users)})
+        jobs.append(StaticJob(f"{number}", time, size, profile, walltime=given, extra_data=user))
+    # Its results.
+    platform = Platform.homogeneous(hosts, watts=Watts(100.0, 100.0, 200.0))
+    with tempfile.TemporaryDirectory() as folder:
+        simulate(platform, Workload(jobs), named(name)(), output=f"{folder}/")
+        with open(f"{folder}/jobs.csv", "rb") as file:
+            print(seed, name, hashlib.sha256(file.read()).hexdigest())
 """
 _TURNS: Final = """
 import hashlib, json, resource, sys
@@ -187,6 +226,16 @@ def _study(python: str, case: Case) -> Spent:
     return Spent(seconds, 0.0, hashlib.sha256(made).hexdigest()[:16])
 
 
+def differing(before: str, after: str, count: int) -> list[str]:
+    """The random simulations whose results differ between two builds: the number and the policy of each."""
+    given = [[python, "-c", _EQUAL, str(count)] for python in (before, after)]
+    programs = [subprocess.Popen(each, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for each in given]
+    lines = [program.communicate()[0].splitlines() for program in programs]
+    if any(program.returncode for program in programs):
+        raise RuntimeError(f"expected {count} simulations, got {len(lines[0])} and {len(lines[1])}")
+    return [" ".join(one.split()[:2]) for one, other in zip(*lines, strict=True) if one != other]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("before", help="a Python that has the first build")
@@ -195,19 +244,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="only cases with this text in their names")
     parser.add_argument("--quick", action="store_true", help="leave out cases that take minutes")
     parser.add_argument("--markdown", action="store_true", help="print a table for a page")
+    parser.add_argument("--equal", type=int, metavar="COUNT", help="compare the results of COUNT random simulations")
     given = parser.parse_args(arguments)
+    if given.equal is not None:
+        found = differing(given.before, given.after, given.equal)
+        print(f"{len(found)} of {given.equal} random simulations differ{': ' if found else ''}{', '.join(found)}")
+        return 1 if found else 0
     rows: list[Sequence[str]] = [["processor time", "before", "after", "ratio", "memory before", "after", "results"]]
     equal = True
     for case in CASES:
         if given.only not in case.name or (given.quick and case.long):
             continue
-        found: list[list[Spent]] = [[], []]
+        spent_by: list[list[Spent]] = [[], []]
         for _ in range(given.rounds):
-            for python, spent in zip((given.before, given.after), found, strict=True):
+            for python, spent in zip((given.before, given.after), spent_by, strict=True):
                 spent.append(measure(python, case))
-        seconds = [statistics.median(each.seconds for each in spent) for spent in found]
-        memory = [f"{spent[0].megabytes:.0f} MB" if spent[0].megabytes else "" for spent in found]
-        is_equal = len({each.digest for spent in found for each in spent}) == 1
+        seconds = [statistics.median(each.seconds for each in spent) for spent in spent_by]
+        memory = [f"{spent[0].megabytes:.0f} MB" if spent[0].megabytes else "" for spent in spent_by]
+        is_equal = len({each.digest for spent in spent_by for each in spent}) == 1
         equal = equal and is_equal
         times = [f"{each:.2f} s" for each in seconds]
         ratio = f"{seconds[1] / seconds[0]:.3f}"
