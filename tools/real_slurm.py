@@ -18,7 +18,10 @@ python tools/real_slurm.py --random 1 --count 3 --kind backfill --kind cores --o
 python tools/real_slurm.py --random 1 --parallel 3 --output elsewhere     # all kinds
 python tools/real_slurm.py --pack elsewhere --output archives             # one file for each kind
 
-A random run has a cluster, a configuration and a workload of a kind, made from a seed. Its file, KIND/01.json.xz, has
+python tools/real_slurm.py --drawn 50                                     # how often each option is drawn
+
+A random run has a cluster, a configuration and a workload of a kind, made from a seed. The kinds whose names begin with
+`drawn` take all options that the policy `slurm` follows, in mixtures that nobody chose. Its file, KIND/01.json.xz, has
 all that is needed to play it again. Files that are there already stay, and a recording on which the load of this
 machine shows is made again.
 
@@ -50,7 +53,8 @@ sys.path[:0] = [str(ROOT / "tools")]
 from slurming.accounting import AccountedCluster, database  # noqa: E402 (its folder is on the path now)
 from slurming.clusters import Cluster  # noqa: E402
 from slurming.recorder.archives import pack  # noqa: E402
-from slurming.recorder.kinds import KINDS  # noqa: E402
+from slurming.recorder.drawn import drawn_by, drawn_table  # noqa: E402
+from slurming.recorder.kinds import KINDS, plan  # noqa: E402
 from slurming.recorder.plans import Plan  # noqa: E402
 from slurming.recorder.runs import chosen, record_all, run_plan  # noqa: E402
 from slurming.running import run, text_of  # noqa: E402
@@ -185,11 +189,18 @@ def main() -> int:
     parser.add_argument("--kind", action="append", choices=[*KINDS], help="the kinds of random runs; all unless given")
     parser.add_argument("--parallel", type=int, default=1, help="the clusters that run at once (default: 1)")
     parser.add_argument("--pack", type=Path, metavar="FOLDER", help="pack the random runs of a folder")
+    parser.add_argument(
+        "--drawn", type=int, metavar="COUNT", help="print how many plans of the seeds up to COUNT draw each option"
+    )
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--database", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.inside is not None:
         inside(given.inside, given.database, given.speed)
+        return 0
+    if given.drawn is not None:
+        kinds = given.kind or [*KINDS]
+        print(drawn_table(drawn_by(plan(kind, seed) for kind in kinds for seed in range(1, given.drawn + 1))))
         return 0
     if given.pack is not None:
         for kind, count in pack(given.pack, given.output or RANDOM).items():

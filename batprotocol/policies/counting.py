@@ -20,6 +20,7 @@ from batprotocol._util.counting import step
 from batprotocol.edc.session import Turn
 from batprotocol.errors import InputError, RuleViolation
 from batprotocol.model import JobSubmittedEvent, PredefinedExecutorPlacementStrategy
+from batprotocol.model.planned_jobs import HostPlanner, PlannedJob
 from batprotocol.policies import allocations, orders
 from batprotocol.policies.availability import per_second
 from batprotocol.policies.backfilling import EASY, AsRequested, Greedy, NoBackfilling
@@ -27,7 +28,6 @@ from batprotocol.policies.driver import PolicyParts, too_large
 from batprotocol.policies.jobs import State, natural_key
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.queue import Gap, Ranking
-from batprotocol.simulator.batsim.planned_jobs import HostPlanner, PlannedJob
 from batprotocol.wire.making import add_execution
 from batprotocol.workloads.requests import read_request
 

@@ -48,8 +48,8 @@ from batprotocol.workloads.requests import Allocated, AttemptReport, read_reques
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from batprotocol.model.planned_jobs import HostPlanner, PlannerMaker
     from batprotocol.policies.counting import CountingTurns
-    from batprotocol.simulator.batsim.planned_jobs import HostPlanner, PlannerMaker
     from batprotocol.workloads import Workload
 
 __all__ = ["Policy", "PolicyOptions"]

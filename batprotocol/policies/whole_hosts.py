@@ -10,12 +10,12 @@ from procset import ProcSet
 
 from batprotocol.model import FinalJobState, HostsTurnedOnOffEvent, Job, JobSubmittedEvent, parse_hosts
 from batprotocol.model.free_hosts import FrozenHosts, Hosts
+from batprotocol.model.planned_jobs import PlannedJob
 from batprotocol.policies.backfilling import AsRequested
 from batprotocol.policies.driver import Driver, JobPlanner, PolicyParts, Replies, too_large
 from batprotocol.policies.energy import Switching
 from batprotocol.policies.jobs import RunningJob, State, WaitingJob
 from batprotocol.policies.queue import Queue
-from batprotocol.simulator.batsim.planned_jobs import PlannedJob
 
 
 class CountPlanner(JobPlanner[WaitingJob, RunningJob]):

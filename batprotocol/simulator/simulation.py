@@ -12,8 +12,8 @@ from batprotocol._util.keywords import expect_options
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, JobState
 from batprotocol.errors import SchedulerError, expect_instance, shown
 from batprotocol.model import ForceSimulationStopEvent, Message
+from batprotocol.model.planned_jobs import HostPlanner, PlannerMaker
 from batprotocol.results import EnergyPoints, JobRows, Observer, Observers, Result, ResultFiles, Statistics
-from batprotocol.simulator.batsim.planned_jobs import HostPlanner, PlannerMaker
 from batprotocol.simulator.batsim.simulator import Simulator
 from batprotocol.simulator.options import SimulationOptions
 from batprotocol.workloads import (

@@ -27,6 +27,7 @@ from batprotocol.edc.embedded.options import OPTION, EmbeddedReport, carried, li
 from batprotocol.edc.scheduler import Scheduler
 from batprotocol.errors import InputError, PeerGone
 from batprotocol.model import Message
+from batprotocol.model.planned_jobs import HostPlanner
 from batprotocol.policies import Policy
 from batprotocol.policies.jobs import allocations_of
 from batprotocol.results.files import expect_plain_names
@@ -45,7 +46,6 @@ from batprotocol.simulator import (
     workflow_results,
     write_allocations,
 )
-from batprotocol.simulator.batsim.planned_jobs import HostPlanner
 from batprotocol.simulator.recorder import SimulationRecorder
 from batprotocol.studies._inputs import Inputs, Submitted, file_of_events, made_events, until_of
 from batprotocol.studies._measurement import Measurable, measures_of

@@ -18,29 +18,30 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from batprotocol._util.deprecation import old_names
-from batprotocol.errors import InputError, hint, shown
+from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import format_hosts, frozen_hosts
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
-from batprotocol.sites.slurm.parameters import ParameterStanding
 from batprotocol.sites.slurm.texts import span
 from batprotocol.studies.comparing.schedules import Schedule
+from batprotocol.studies.slurm_moments import KILL, drawn_phases_of, phases_of
 from batprotocol.studies.slurm_recordings import (
-    KILL,
+    FOLLOWED_VALUES,
+    SBATCH,
     SEPARATOR,
     SlurmRun,
     accounting_of_run,
     component_numbers,
     configuration_of_run,
-    drawn_phases_of,
+    is_followed,
     is_recorded,
     number_of,
     parts_of,
-    phases_of,
     read_recording,
     read_recordings,
     readable,
+    sbatch_options,
     silence_of,
     submitted_of,
 )
@@ -157,7 +158,7 @@ def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], 
                 runtime = max(runtime, killed.get(number, 0.0) + 0.3, 0.01)
                 yield number, time + place * 1e-6, data, runtime, each.get("exit", 0)
             continue
-        asked = _asked(_options(each["args"]))
+        asked = _asked(sbatch_options(each["args"]))
         tasks = asked.pop("array", None)
         asked["user"] = each.get("user", "root")
         numbers = [str(each["id"])] if tasks is None else [f"{each['id']}_{task}" for task in tasks[0]]
@@ -176,7 +177,7 @@ def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], 
 
 def _components(submission: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The components of a heterogeneous job, each with its number and what it asks for."""
-    parts = parts_of(_options(submission["args"]))
+    parts = parts_of(sbatch_options(submission["args"]))
     for offset, options in enumerate(parts):
         number = f"{submission['id']}+{offset}"
         data = _asked(options.items())
@@ -195,119 +196,6 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-_SHORT: Final = {
-    "A": "account",
-    "a": "array",
-    "b": "begin",
-    "D": "chdir",
-    "M": "clusters",
-    "C": "constraint",
-    "S": "core-spec",
-    "c": "cpus-per-task",
-    "d": "dependency",
-    "m": "distribution",
-    "e": "error",
-    "x": "exclude",
-    "G": "gpus",
-    "B": "extra-node-info",
-    "h": "help",
-    "H": "hold",
-    "i": "input",
-    "J": "job-name",
-    "L": "licenses",
-    "N": "nodes",
-    "k": "no-kill",
-    "F": "nodefile",
-    "w": "nodelist",
-    "n": "ntasks",
-    "o": "output",
-    "O": "overcommit",
-    "s": "oversubscribe",
-    "p": "partition",
-    "q": "qos",
-    "Q": "quiet",
-    "t": "time",
-    "v": "verbose",
-    "V": "version",
-    "W": "wait",
-}
-"""The options of sbatch that have a letter."""
-_FLAGS: Final = frozenset(
-    {
-        *("contiguous", "exclusive", "get-user-env", "help", "hold", "ignore-pbs", "nice", "no-kill", "no-requeue"),
-        *("overcommit", "oversubscribe", "parsable", "propagate", "quiet", "reboot", "requeue", "spread-job"),
-        *("test-only", "usage", "use-min-nodes", "verbose", "version", "wait"),
-    }
-)
-"""The options of sbatch that need no value."""
-
-
-def _standings() -> dict[str, ParameterStanding]:
-    """The options of sbatch in the manual of Slurm 22.05, with the fate of each in a replay."""
-    followed = (
-        "account array begin constraint contiguous cpus-per-gpu cpus-per-task dependency exclude exclusive gpus"
-        " gpus-per-node gpus-per-task gres hold job-name licenses mem mem-per-cpu mem-per-gpu nice no-requeue nodelist"
-        " nodes ntasks ntasks-per-node oversubscribe partition qos requeue reservation spread-job switches time"
-        " time-min use-min-nodes"
-    )
-    idle = (
-        "acctg-freq chdir comment container error export export-file get-user-env gpu-bind gpu-freq help ignore-pbs"
-        " input mail-type mail-user mem-bind open-mode output parsable profile propagate quiet usage verbose version"
-        " wait wait-all-nodes wckey wrap"
-    )
-    missed = (
-        "batch bb bbf cluster-constraint clusters core-spec cores-per-socket cpu-freq deadline delay-boot"
-        " distribution extra-node-info gid gpus-per-socket gres-flags hint kill-on-invalid-dep mcs-label"
-        " mincpus network no-kill nodefile ntasks-per-core ntasks-per-gpu ntasks-per-socket overcommit"
-        " power prefer priority reboot signal sockets-per-node test-only thread-spec threads-per-core tmp"
-        " uid"
-    )
-    kinds = (
-        (followed, ParameterStanding.FOLLOWED),
-        (idle, ParameterStanding.IDLE),
-        (missed, ParameterStanding.MISSED),
-    )
-    return {name: kind for names, kind in kinds for name in names.split()}
-
-
-SBATCH: Final[Mapping[str, ParameterStanding]] = _standings()
-"""The options of sbatch, and the fate of each in a replay. Others are refused."""
-
-
-_FOLLOWED_VALUES: Final = {"hint": "nomultithread", "threads-per-core": "1"}
-"""Options that are not followed otherwise, and their values that are."""
-
-
-def _is_followed(name: str, value: str) -> bool:
-    """Whether an option has all of its effect in a replay."""
-    return SBATCH[name] is not ParameterStanding.MISSED or _FOLLOWED_VALUES.get(name) == value
-
-
-def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The options of a call of sbatch, with their values; `:` stands between components of a heterogeneous job.
-
-    Raises:
-        InputError: the words are no options, or lack a value.
-    """
-    words = list(args)
-    while words:
-        word = words.pop(0)
-        if word == SEPARATOR:
-            yield word, ""
-            continue
-        name, equals, value = word[2:].partition("=") if word.startswith("--") else ("", "", word[2:])
-        name = name or (_SHORT.get(word[1:2], "") if word.startswith("-") else "")
-        if not name:
-            raise InputError(f"expected an option of sbatch, got {shown(word)}")
-        if name not in SBATCH:
-            raise InputError(f"the option --{name} of sbatch is not known{hint(name, SBATCH)}")
-        if not (value or equals or name in _FLAGS):
-            if not words:
-                raise InputError(f"expected a value behind the option {shown(word)} of sbatch")
-            value = words.pop(0)
-        yield name, value
-
-
 def unfollowed_of(run: Mapping[str, Any]) -> tuple[str, ...]:
     """The options of sbatch in a recorded run that have no effect in its replay, each with the number of its jobs.
 
@@ -317,8 +205,8 @@ def unfollowed_of(run: Mapping[str, Any]) -> tuple[str, ...]:
     found: Counter[str] = Counter()
     for each in run["submissions"]:
         if each["id"] >= 0:
-            parts = parts_of(_options(each["args"]))
-            found.update({name for part in parts for name, value in part.items() if not _is_followed(name, value)})
+            parts = parts_of(sbatch_options(each["args"]))
+            found.update({name for part in parts for name, value in part.items() if not is_followed(name, value)})
             whose = {part.get("exclusive", "user") for part in parts} - {"", "user"}
             found.update(f"exclusive={each}" for each in whose)
     return tuple(f"--{name} ({number} job{'s' * (number > 1)})" for name, number in sorted(found.items()))
@@ -371,7 +259,7 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
                 slurm[name.replace("mem", "memory").replace("-", "_")] = mebibytes
         elif name == "licenses":
             data[name] = value
-        elif _FOLLOWED_VALUES.get(name) == value:
+        elif FOLLOWED_VALUES.get(name) == value:
             slurm["threads_per_core"] = 1
         elif name in ("gres", "gpus-per-node"):
             own = value if name == "gres" else f"gpu:{value}"
@@ -381,6 +269,9 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
         elif name == "array":
             ranges, _, most = value.partition("%")
             data["array"] = _tasks(ranges), int(most or 0)
+    if "nodelist" in slurm and "nodes" not in slurm and "tasks" in slurm:
+        names = expanded_names(slurm["nodelist"])
+        slurm["nodelist"] = ",".join(names[: slurm["tasks"]])  # sbatch leaves out nodes that would have no task
     data["slurm"] = slurm
     return data
 
@@ -412,13 +303,13 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
     for time, text in run["log"]:
         found = re.match(r"update_node: node (\S+) state set to (\S+)", text)
         if found:
-            state = {"DOWN": "DOWN", "DRAINED": "DRAIN", "DRAINING": "DRAIN"}.get(found[2], "RESUME")
+            state = _NODE_STATES.get(found[2], "RESUME")
             if found[2] == "IDLE" and _answer(run, found[1], time) < time + _SILENCE:
                 silent[found[1]] = time
                 yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} Reason=test"})
             else:
                 yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} State={state}"})
-        found = re.match(r"node_did_resp: node (\S+) returned to|Node (\S+) now responding", text)
+        found = re.match(r"(?:node_did_resp: )?node (\S+) returned to|Node (\S+) now responding", text)
         if found and (found[1] or time < silent.get(found[2], -math.inf) + _SILENCE):
             yield time, HostEvent(frozen_hosts([names[found[1] or found[2]]]), HostChange.UP).to_data()
             if found[2]:  # the answer has the first loop run
@@ -431,10 +322,10 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             yield time, json.dumps({"slurm": _reserving(run, found[1], found[2])})
     for each in run["events"]:
         words = each["cmd"]
-        out = each["out"].lower()
+        out = each["out"].lower().replace(_UNAVAILABLE, "")
         is_window = words[:2] == ["scontrol", "create"] and not any("LICENSE_ONLY" in word for word in words)
         is_late = len(words) < 5 and any(text in out for text in _LATE)  # the job was in another state then
-        has_failed = "error" in out or "denied" in out or "invalid" in out or is_late
+        has_failed = any(text in out for text in _FAILED) or is_late
         if words[:2] == ["scontrol", "update"] and words[2].lower().startswith("node"):
             if has_failed:  # it has the first loop run all the same
                 yield each["t_returned"] - _REPLY, json.dumps({"slurm": f"scontrol update {words[2]} Reason=test"})
@@ -445,6 +336,12 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             yield each["t_returned"] - _REPLY, json.dumps({"slurm": " ".join(words)})
 
 
+_UNAVAILABLE: Final = "slurm_suspend error: requested partition configuration not available now"
+"""An answer about a job that its partition does not take any more: the command is done all the same."""
+_NODE_STATES: Final = {"DOWN": "DOWN", **dict.fromkeys(("DRAINED", "DRAINING", "FAIL", "FAILING"), "DRAIN")}
+"""The commands that give a node the states that the log names; others are those of nodes in use."""
+_FAILED: Final = ("error", "denied", "invalid", "is in use", "not supported")
+"""Parts of answers to commands that have failed."""
 _LATE: Final = ("job has already finished", "job is no longer pending", "job is pending execution")
 """Answers that say that a command has not changed its job."""
 

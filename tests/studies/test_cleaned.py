@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from batprotocol.studies.recorded import replayed
-from batprotocol.studies.slurm_recordings import phases_of, silence_of
+from batprotocol.studies.slurm_moments import phases_of
+from batprotocol.studies.slurm_recordings import silence_of
 from batprotocol.workloads.host_events.events import HostChange
 
 WITHOUT_ENGINE = True

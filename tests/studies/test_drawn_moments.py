@@ -15,7 +15,7 @@ from batprotocol.policies.names import PolicyNameError, scheduler_named
 from batprotocol.policies.slurm import Phases
 from batprotocol.sites.slurm.configuration import SchedulerParameters
 from batprotocol.studies.recorded import Replay, Start, judged, replay, waits_judged
-from batprotocol.studies.slurm_recordings import drawn_phases_of
+from batprotocol.studies.slurm_moments import drawn_phases_of
 
 WITHOUT_ENGINE = True
 

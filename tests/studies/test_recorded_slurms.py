@@ -21,12 +21,12 @@ from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.studies.comparing.pairs import causes_of
 from batprotocol.studies.recorded import recorded_schedule, replay, replayed, replayed_schedule, unfollowed_of
+from batprotocol.studies.slurm_moments import phases_of
 from batprotocol.studies.slurm_recordings import (
     SlurmRun,
     component_numbers,
     is_recorded,
     parts_of,
-    phases_of,
     read_recording,
     read_recordings,
 )

@@ -31,9 +31,21 @@ from servers import find
 from slurm_recordings import RANDOM, random_runs
 from support import ROOT
 
+from batprotocol.policies.slurm.commands import COMMANDS
+from batprotocol.sites.slurm.parameters import (
+    CLUSTER,
+    OPTIONS,
+    PRIORITY_FLAGS,
+    RECORDS,
+    ParameterStanding,
+    standing_of,
+)
+from batprotocol.studies.recorded import SBATCH
+
 sys.path.append(str(ROOT / "tools"))
 from real_slurm import expanded, record_plan
 from slurming.recorder.archives import packed, unpacked
+from slurming.recorder.drawn import drawn_by, drawn_table
 from slurming.recorder.driving import REFUSED
 from slurming.recorder.kinds import KINDS, plan
 from slurming.recorder.plans import FIRST, Plan
@@ -84,12 +96,47 @@ def test_plans_are_what_slurm_can_take(made: Plan) -> None:
         assert all(run > 0 for run in job.runs)
         words = dict(zip(job.args, [*job.args[1:], ""], strict=True))
         assert set(words.get("-p", "").split(",")) <= partitions | {""}
-        assert int(words.get("-N", 1)) <= made.size
+        assert int(str(words.get("-N", 1)).partition("-")[0]) <= made.size
     for event in made.events:
         for found in re.findall(r"\{(\d+)\}", " ".join(event.cmd)):
             assert made.submissions[int(found)].at < event.at
     named = re.findall(r"(?:Nodes|NodeName)=(n[\d\[\],-]+)", "\n".join([*made.partitions, made.topology, made.gres]))
     assert {name for pattern in named for name in expanded(pattern)} <= nodes
+
+
+ALWAYS = {("cluster", "clustername"), ("node", "nodename")}
+"""What the recorder itself writes for each plan."""
+
+
+def followed() -> set[tuple[str, str]]:
+    """The options that the policy `slurm` follows, with the names of their places in plans."""
+    is_followed = ParameterStanding.FOLLOWED
+    found = {("sbatch", name) for name, standing in SBATCH.items() if standing is is_followed}
+    found |= {("cluster", row.name.lower()) for row in CLUSTER.values() if standing_of(row) is is_followed}
+    found |= {("SchedulerParameters", row.name.lower()) for row in OPTIONS.values() if standing_of(row) is is_followed}
+    found |= {("PriorityFlags", name.lower()) for name in PRIORITY_FLAGS}
+    lines = {"nodename": "node", "partitionname": "partition", "nodeset": "nodeset", "downnodes": "downnodes"}
+    for kind, place in lines.items():
+        found |= {(place, name) for name, row in RECORDS[kind].items() if standing_of(row, place) is is_followed}
+    commands = {"job": "update job", "node": "update node", "partition": "update partition"}
+    commands |= {"reservation": "reservation", "flag of reservations": "reservation flag", "scontrol": "scontrol"}
+    for kind, place in commands.items():
+        found |= {(place, name.lower()) for name, standing in COMMANDS[kind].values() if standing is is_followed}
+    cancels = COMMANDS["options of scancel"].values()
+    return found | {("scancel", name) for name, standing in cancels if standing is is_followed}
+
+
+def test_each_option_that_is_followed_is_drawn_by_a_plan() -> None:
+    drawn = drawn_by(plan(kind, seed) for kind in KINDS for seed in range(1, 101))
+    assert followed() - ALWAYS - drawn.keys() == set()
+    assert all(count > 0 for count in drawn.values())
+
+
+def test_drawn_options_are_counted_once_a_plan() -> None:
+    made = plan("drawn_site", 1)
+    assert set(drawn_by([made, made]).values()) == {2}
+    table = drawn_table(drawn_by([made])).splitlines()
+    assert "| cluster | selecttype | 1 |" in table
 
 
 @given(st.integers(), st.integers(1, 60), st.integers(2, 20))

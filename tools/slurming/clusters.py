@@ -151,7 +151,7 @@ class Cluster:
     def _all_idle(self) -> bool:
         states = self.command("sinfo", "-h", "-N", "-o", "%N %T").stdout.split("\n")
         return len({*filter(None, states)}) == len(self.nodes) and all(
-            each.endswith(" idle") for each in states if each
+            each.endswith((" idle", " drained", " down", " fail")) for each in states if each
         )
 
     def _conf(self) -> Iterator[str]:
@@ -162,10 +162,11 @@ class Cluster:
         own = dict(line.split("=", 1) for line in self.situation.conf)
         yield from (f"{key}={value}" for key, value in (conf | self.usual | own | self.more).items())
         for (node, keys), port in zip(self.nodes.items(), others, strict=True):
-            cores = keys.get("CPUs", "4")
-            keys = {"Sockets": "1", "CoresPerSocket": cores, "ThreadsPerCore": "1", **keys, "CPUs": cores}
+            cores = keys.get("CPUs", keys.get("Procs", "4"))
+            count = {} if "Procs" in keys else {"CPUs": cores}
+            keys = {"Sockets": "1", "CoresPerSocket": cores, "ThreadsPerCore": "1", "State": "UNKNOWN", **keys, **count}
             words = " ".join(f"{key}={value}" for key, value in keys.items())
-            yield f"NodeName={node} NodeHostName={host} NodeAddr=127.0.0.1 Port={port} {words} State=UNKNOWN"
+            yield f"NodeName={node} NodeHostName={host} NodeAddr=127.0.0.1 Port={port} {words}"
         yield from (f"PartitionName={line} State=UP" for line in self.situation.partitions)
 
     def _gres(self) -> Iterator[str]:

@@ -190,6 +190,19 @@ class PartitionAccess(msgspec.Struct, frozen=True, kw_only=True):
             return "Access/permission denied: only root may use the partition"
         if self.groups is not None and group and group not in self.groups and user != _ROOT:
             return "User's group not permitted to use this partition"
+        return self.reason(account, qos, reservation)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it keeps no job waiting."""
+        return self in (_OPEN, _CLOSED)
+
+    def reason(self, account: str, qos: str, reservation: str) -> str:
+        """Slurm's reason for which a job that is submitted waits, and another one is refused; "" if there is none.
+
+        Args:
+            account, qos, reservation: those of the job; "" if it has none.
+        """
         if self.needs_reservation and not reservation:
             return "Requested reservation is invalid: the partition needs one"
         if (self.accounts is not None and account not in self.accounts) or account in self.denied_accounts:
@@ -197,6 +210,10 @@ class PartitionAccess(msgspec.Struct, frozen=True, kw_only=True):
         if (self.qos is not None and qos not in self.qos) or qos in self.denied_qos:
             return "Invalid qos specification"
         return ""
+
+
+_OPEN: Final = PartitionAccess()
+_CLOSED: Final = PartitionAccess(takes_jobs=False)
 
 
 def _set(names: tuple[str, ...] | None) -> frozenset[str] | None:
@@ -272,8 +289,8 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
         tier: jobs of a partition with a larger tier come first.
         max_time: the longest limit of its jobs; infinity: none.
         default_time: the limit of jobs that name none.
-        min_nodes: jobs get at least so many nodes.
-        max_nodes: jobs that need more wait for ever.
+        min_nodes: jobs get at least so many nodes. Those that may not have so many wait for ever.
+        max_nodes: jobs that may have more wait for ever.
         is_up: whether jobs start in it.
         is_exclusive: whether its jobs have whole nodes.
         rows: how many jobs share a core at most (OverSubscribe).
@@ -321,13 +338,19 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
             return NodeSharing.NOTHING
         return NodeSharing.CORES if self.is_forced or (self.rows > 1 and oversubscribes) else NodeSharing.NODES
 
-    def fits(self, nodes: int, minutes: float) -> bool:
-        """Whether it ever takes jobs with this number of nodes and this time limit."""
-        return nodes <= self.max_nodes and minutes <= self.max_time
+    def fits(self, least: int, most: float, minutes: float) -> bool:
+        """Whether it ever takes jobs that name these least and most nodes, and this time limit.
 
-    def takes(self, nodes: int, minutes: float) -> bool:
-        """Whether it ever takes a job with this number of nodes and this limit."""
-        return self.is_up and self.fits(nodes, minutes)
+        Infinity is a most that the job does not name. One that it names must be within the limits of the partition.
+        """
+        nodes = most if most < math.inf else least
+        if least > self.nodes.bit_count() or nodes > self.max_nodes or most < self.min_nodes:
+            return False
+        return minutes <= self.max_time
+
+    def takes(self, least: int, most: float, minutes: float) -> bool:
+        """Whether it takes a job now that names these least and most nodes, and this time limit."""
+        return self.is_up and self.fits(least, most, minutes)
 
 
 class NodeSelection(msgspec.Struct, frozen=True, gc=False):

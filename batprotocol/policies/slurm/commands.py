@@ -186,7 +186,7 @@ _VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
 
 _STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
     "DOWN": Controller.fail,
-    "FAIL": Controller.fail,
+    "FAIL": Controller.drain,
     "DRAIN": Controller.drain,
     "IDLE": Controller.resume,
     "RESUME": Controller.resume,

@@ -105,6 +105,7 @@ class Controller:
         self._endings = Endings(state)
         self._starts = PossibleStarts(state)
         self._is_closed = False
+        self._new_nodes = ((1 << len(cluster.nodes)) - 1) & ~cluster.up
         self._seen, self._tried, self._has_moved, self._until = -1, -1, False, -1.0
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
@@ -276,9 +277,10 @@ class Controller:
 
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
+        rules = self.rules
         for job, never in self._waiting.gather(self._state.now):
-            takes = (each for each in job.partitions if each.takes(job.min_nodes, job.limit))
-            open_to = [each for each in takes if each.nodes.bit_count() >= job.min_nodes]
+            asks = job.min_nodes, job.max_nodes, job.limit
+            open_to = [each for each in job.partitions if each.takes(*asks) and rules.admits(job, each)]
             if never is None and open_to:
                 self._waiting.remove(job)
                 self._state.priorities.eligible(job, self._state.now)
@@ -349,16 +351,16 @@ class Controller:
 
     def try_start(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> str:
         """Start a job if that is possible now; returns an `StartOutcome`."""
-        left = self.reservations.usable(job, self.second, job.limit, moves=False)
+        left = self.reservations.usable(job, self.second, job.limit)
         if self.reservations.never_fits(job, self.second):
-            self._endings.refuse(job, "its reservation has fewer nodes than it asks for")
+            self._endings.refuse(job, "its reservation has not the nodes that it asks for")
         if left is None or job.stage is JobStage.DONE or self.reservations.is_larger(job):
             return StartOutcome.SKIPPED
         room = nodes if not job.reservation else self.available
         room &= left.nodes & partition.nodes & job.allowed
         outcome = self._start(job, partition, room & ~self._state.completing, job.limit)
         is_reserved = bool(job.reservation) and left.is_less  # another reservation ends, too
-        is_helpless = room.bit_count() < job.min_nodes and not room & self._selection.used
+        is_helpless = not room & (self._selection.used | self._state.completing)
         if outcome == StartOutcome.BUSY and is_helpless and not is_reserved:
             return StartOutcome.SKIPPED  # the end of a job would not help it, so others need not wait for it
         return outcome
@@ -377,8 +379,8 @@ class Controller:
         """
         used, placed = 0, list[NodeShare]()
         for job, partition, minutes in parts:
-            left = self.reservations.usable(job, self.second, minutes, moves=True)
-            nodes = 0 if left is None or left.start > self.second else left.nodes & self.available
+            left = self.reservations.usable(job, self.second, minutes)
+            nodes = 0 if left is None else left.nodes & self.available
             nodes &= partition.nodes & job.allowed & ~(used | self._state.completing)
             found = None if job.required & ~nodes else self._starts.now(job, partition, nodes, self.second)
             if found is None or self.rules.lacks_licenses(job, self.second):
@@ -461,6 +463,8 @@ class Controller:
         job.started, job.killed, job.gives_way = float(self.second), math.inf, False
         job.preempts_since = -math.inf
         job.end = job.started + 60 * min(minutes, FOREVER)
+        if job.time_min:  # backfill has given it what the plan leaves
+            job.limit = minutes
         self._queue.remove(job)
         self._state.running[job.id] = job
         self._endings.note_limit(job)
@@ -637,7 +641,7 @@ class Controller:
         return notes
 
     def _deal_priorities(self, key: tuple[str, ...], first: list[SlurmJob]) -> None:
-        """Some jobs of a row come before its others."""
+        """Some jobs of a row come before its others. The tasks of an array that wait are one job."""
         mine = [
             job
             for job in self.jobs.values()
@@ -645,17 +649,21 @@ class Controller:
         ]
         name = key[1]
         mine.sort(key=lambda job: (-job.priority[name], job.number, job.task))
-        priorities = [job.priority[name] for job in mine]
-        order = [*first, *(job for job in mine if job not in first)]
-        for job, priority in zip(order, priorities, strict=True):
-            if job.priority[name] == priority:
-                continue
-            self._look_again(job)
-            if job.fixed is None:
-                job.nice += job.priority[name] - priority
-            else:
-                job.fixed = priority
-            self._state.priorities.changed(job, self._state.now)
+        groups = dict[str, list[SlurmJob]]()
+        for job in mine:
+            groups.setdefault(job.array or job.id, []).append(job)
+        priorities = [each[0].priority[name] for each in groups.values()]
+        order = list(dict.fromkeys([*(job.array or job.id for job in first), *groups]))
+        for group, priority in zip(order, priorities, strict=True):
+            for job in groups[group]:
+                if job.priority[name] == priority:
+                    continue
+                self._look_again(job)
+                if job.fixed is None:
+                    job.nice += job.priority[name] - priority
+                else:
+                    job.fixed = priority
+                self._state.priorities.changed(job, self._state.now)
 
     def change_partition(self, name: str, fields: Mapping[str, Any], now: float) -> None:
         """A partition gets new values.
@@ -751,10 +759,16 @@ class Controller:
         self._clock.renew(now)
 
     def resume(self, nodes: int, now: float) -> None:
-        """Nodes are back. The first loop sees them in its next run, but does not run because of them."""
+        """Nodes are back. The first loop sees them in its next run, and runs because of them if they are new.
+
+        Nodes are new that slurm.conf has as drained or down, and that have not been there before.
+        """
         self.advance(now)
         self._state.others += 1
         self._state.available |= nodes & ((1 << len(self.cluster.nodes)) - 1)
+        if nodes & self._new_nodes:
+            self._new_nodes &= ~nodes
+            self._state.ask()
         self._clock.renew(now)
 
     def ask(self, now: float) -> None:

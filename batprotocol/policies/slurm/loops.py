@@ -328,7 +328,7 @@ class _MainRun:
         if job.required & self.aside or (job.required & ~self.nodes and not needs_others):
             return False  # a job before it waits for these nodes, or they are down: those behind it do not wait for it
         if (self.nodes & partition.nodes).bit_count() < job.min_nodes:
-            outcome = StartOutcome.LIMITED if starter.rules.is_limited(job, partition) else StartOutcome.BUSY
+            outcome = StartOutcome.BUSY
         else:
             outcome = starter.try_start(job, partition, self.nodes)
         if outcome == StartOutcome.STARTED:
@@ -336,6 +336,8 @@ class _MainRun:
             return True
         if outcome == StartOutcome.PREEMPTS:
             self.preempting.add(job)
+        if outcome == StartOutcome.SKIPPED:
+            return False
         if job.required and not needs_others:
             self.nodes &= ~job.required
             self.aside |= job.required
@@ -564,11 +566,10 @@ class _BackfillRun:
             begin = max(later, others)
             if frees is not None:
                 begin = self.space.next_room(begin, length, mine, count, frees)
-            left = starter.reservations.usable(job, begin, minutes, moves=True)
-            if left is None or left.start > self.window_end:
+            left = starter.reservations.usable(job, begin, minutes)
+            if left is None or begin > self.window_end:
                 self.until = now
                 break
-            begin = left.start
             nodes = left.nodes & mine
             end = max(begin, now) + length
             nodes, later = self.space.usable(begin, end, nodes)
@@ -592,6 +593,8 @@ class _BackfillRun:
             if is_part:
                 self.hets.note(job, partition, start)
             elif start <= now:
+                if minutes < limit:
+                    limit = max(minutes, self._until_planned(placement.nodes, limit))
                 outcome = starter.start_on(job, partition, nodes, limit)
                 if outcome == StartOutcome.STARTED:
                     self.started += 1
@@ -627,6 +630,16 @@ class _BackfillRun:
                 self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
             return
         self.note_rejection(job, partition)
+
+    def _until_planned(self, nodes: int, limit: float) -> float:
+        """The whole minutes, up to a limit, until one of the nodes is planned for another job."""
+        space, now, found = self.space, self.now, limit
+        begin = space.begin_after(now)
+        while begin < now + 60 * limit:
+            if space.overlaps(int(begin), int(begin) + 1, nodes):
+                found = min(found, (begin - now) // 60)
+            begin = space.begin_after(int(begin))
+        return found
 
     def _has_no_reservation(self, job: SlurmJob, partition: ClusterPartition, placement: NodeShare) -> bool:
         """Whether no nodes are set aside for a job: a limit would keep it waiting now, or its quality never has any."""

@@ -26,8 +26,8 @@ __all__ = [
 class NodeReservation(Window, frozen=True, kw_only=True):
     """A reservation of nodes: a window with a name, whose hosts are the nodes.
 
-    With the flag FLEX, its jobs may begin before it, end after it, and have other nodes as well. OVERLAP and MAINT let
-    its nodes be in other reservations, too.
+    With the flag FLEX, its jobs may begin before it, end after it, and have other nodes as well. With ANY_NODES, they
+    may have other nodes. OVERLAP and MAINT let its nodes be in other reservations, too.
 
     Args:
         nodes: the set of its nodes: the same as `hosts`.
@@ -65,6 +65,11 @@ class NodeReservation(Window, frozen=True, kw_only=True):
         """Whether its jobs are bound neither to its times nor to its nodes."""
         return "FLEX" in self.flags
 
+    @property
+    def takes_others(self) -> bool:
+        """Whether its jobs may have other nodes as well."""
+        return self.is_flexible or "ANY_NODES" in self.flags
+
     def minds(self, other: NodeReservation) -> bool:
         """Whether its jobs leave the nodes of another reservation alone."""
         if other is self or self.is_maintenance:
@@ -73,15 +78,13 @@ class NodeReservation(Window, frozen=True, kw_only=True):
 
 
 class Usable(NamedTuple):
-    """The nodes that reservations leave to a job, and when.
+    """The nodes that reservations leave to a job that starts at a time.
 
     Attributes:
-        start: when it can start at the earliest.
         nodes: the nodes that it can have then.
         is_less: whether a reservation keeps nodes from it.
     """
 
-    start: int
     nodes: int
     is_less: bool
 
@@ -163,29 +166,29 @@ class NodeReservations:
         """Those that have ended."""
         return [each for each in self._known.values() if each.end <= now]
 
-    def usable(self, job: SlurmJob, when: int, minutes: float, *, moves: bool) -> Usable | None:
+    def usable(self, job: SlurmJob, when: int, minutes: float) -> Usable | None:
         """The nodes that reservations leave to a job that would start at a time.
 
         Args:
             job: the job.
             when: the time.
             minutes: its limit.
-            moves: whether it may start later, when its reservation begins.
 
         Returns:
             None if it cannot start then.
         """
         if not self._known and not job.reservation:
-            return Usable(when, -1, False)
+            return Usable(-1, False)
         if job.reservation:
             own = self._known.get(job.reservation)
             if own is None or own.end <= when:
                 return None
             if own.is_flexible:
                 return self._beside(when, minutes, -1, own)
-            if own.begin > when and not moves:
+            if own.begin > when:
                 return None
-            return self._beside(max(when, math.ceil(own.begin)), minutes, own.nodes, own)
+            nodes = -1 if own.takes_others else own.nodes
+            return self._beside(when, minutes, nodes, own)
         return self._beside(when, minutes, -1, None)
 
     def _beside(self, when: int, minutes: float, nodes: int, own: NodeReservation | None) -> Usable:
@@ -195,7 +198,7 @@ class NodeReservations:
             if each.begin < end and each.end > when and each.nodes & nodes and (own is None or own.minds(each)):
                 nodes &= ~each.nodes
                 is_less = True
-        return Usable(when, nodes, is_less)
+        return Usable(nodes, is_less)
 
     def limit_of(self, job: SlurmJob, over: float) -> float:
         """When the limit of a running job is over: that of its reservation counts, too."""
@@ -203,16 +206,18 @@ class NodeReservations:
         return over if own is None or own.is_flexible else min(over, own.end)
 
     def never_fits(self, job: SlurmJob, second: int) -> bool:
-        """Whether the reservation of a job has begun, and has fewer nodes than the job needs."""
+        """Whether the reservation of a job has begun, and lacks nodes that the job requires, or has too few."""
         own = self._known.get(job.reservation) if job.reservation else None
-        if own is None or own.is_flexible or not own.begin <= second < own.end:
+        if own is None or own.takes_others or not own.begin <= second < own.end:
             return False
+        if job.required & ~own.nodes:
+            return True
         return max((own.nodes & each.nodes & job.allowed).bit_count() for each in job.partitions) < job.min_nodes
 
     def is_larger(self, job: SlurmJob) -> bool:
-        """Whether a job needs more nodes than its flexible reservation has: the first loop leaves it to the second."""
+        """Whether a job needs more nodes than its reservation has, and may have others: the second loop starts it."""
         own = self._known.get(job.reservation) if job.reservation else None
-        return own is not None and own.is_flexible and own.nodes.bit_count() < job.min_nodes
+        return own is not None and own.takes_others and own.nodes.bit_count() < job.min_nodes
 
     def end_after(self, when: int) -> int:
         """The first end of a reservation that is not before a time, rounded up; 0 if there is none."""

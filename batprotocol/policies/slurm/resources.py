@@ -521,7 +521,7 @@ class FreeResources:
         tasks = (
             demand.tasks_per_node * len(chosen) if demand.tasks_per_node and demand.step > 1 else cpus // demand.step
         )
-        most = None
+        most: dict[int, float] | None = None
         if demand.tasks_per_node:
             most = dict.fromkeys(chosen, demand.tasks_per_node)
         if demand.gpus_per_task:

@@ -712,12 +712,17 @@ class SlurmRules:
         allowed = tuple(each for each in job.partitions if not reasons[each.name])
         if not allowed:
             raise InputError(f"{reasons[job.partitions[0].name]} ({job.partitions[0].name})")
-        fitting = [each for each in allowed if each.fits(job.min_nodes, job.limit)]
+        fitting = [each for each in allowed if each.fits(job.min_nodes, job.max_nodes, job.limit)]
         if (self._enforces == "all" and len(fitting) < len(allowed)) or (self._enforces == "any" and not fitting):
             raise InputError(
                 "Requested partition configuration not available now: it asks for too many nodes or minutes"
             )
         job.partitions = allowed
+
+    def admits(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+        """Whether the rules of access of a partition, which an operator can change, let a job start that waits."""
+        access = partition.access
+        return access.is_open or not access.reason(self.account_of(job), job.quality, job.reservation)
 
     def account_of(self, job: SlurmJob) -> str:
         """The account of a job: its own, or that of its user."""

@@ -646,7 +646,13 @@ class Linear:
         """
         chosen, cpus = job.required, job.cpus - sum(self._cpus[node] for node in members(job.required))
         count, wanted, most = (each - chosen.bit_count() for each in counts)
-        left = [block for block in self._blocks(nodes, job.required) if block.free]
+        left = list(self._blocks(nodes, job.required))
+        if job.is_contiguous and job.required:
+            left = [block for block in left if block.required is not None]
+            if len(left) > 1:
+                return None  # required nodes are not side by side
+        else:
+            left = [block for block in left if block.free]
         while left and most > 0 and (wanted > 0 or cpus > 0):
             best, is_enough = None, False
             for block in left:

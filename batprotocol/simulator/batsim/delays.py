@@ -17,6 +17,7 @@ from mypy_extensions import mypyc_attr
 
 from batprotocol._util.counting import step
 from batprotocol.model import DelayProfile, FinalJobState
+from batprotocol.model.planned_jobs import HostPlanner, PlannedJob, PlannerMaker
 from batprotocol.results import JobRow, Observer
 from batprotocol.results.arithmetic import Pair, difference
 from batprotocol.simulator.batsim import server as batsim_server
@@ -28,7 +29,6 @@ from batprotocol.simulator.batsim.messages import (
     ReplyDelivered,
     SubmitterStarted,
 )
-from batprotocol.simulator.batsim.planned_jobs import HostPlanner, PlannedJob, PlannerMaker
 from batprotocol.simulator.batsim.simulation_state import Setup, Simulation
 from batprotocol.simulator.batsim.submitters import Submitter
 from batprotocol.simulator.machine.machine import SimulatedMachine

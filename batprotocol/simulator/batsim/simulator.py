@@ -11,9 +11,9 @@ from batprotocol._util.keywords import expect_options
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
 from batprotocol.errors import InputError, RuleViolation
 from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent, StopCallMeLaterEvent, StopProbeEvent
+from batprotocol.model.planned_jobs import PlannerMaker
 from batprotocol.results import Observer
 from batprotocol.simulator.batsim.delays import delays_of, run_delays
-from batprotocol.simulator.batsim.planned_jobs import PlannerMaker
 from batprotocol.simulator.batsim.server import BatsimServer
 from batprotocol.simulator.batsim.simulation_state import Setup, Simulation
 from batprotocol.simulator.batsim.submitters import Submitter

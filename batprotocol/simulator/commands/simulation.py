@@ -24,6 +24,7 @@ from batprotocol.cli.terminal import Output, ProgressBar, report_left_out
 from batprotocol.edc.commands.scheduler import allocations_of, attempts_of, cap_of, is_policy, load, telling_whose_fault
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState, Message
+from batprotocol.model.planned_jobs import HostPlanner, PlannedJob
 from batprotocol.simulator import (
     EXAMPLE_PLATFORM,
     EXAMPLE_WORKLOAD,
@@ -38,7 +39,6 @@ from batprotocol.simulator import (
     watched,
     write_real_execution,
 )
-from batprotocol.simulator.batsim.planned_jobs import HostPlanner, PlannedJob
 
 if TYPE_CHECKING:
     from batprotocol.simulator import (

@@ -64,7 +64,8 @@ class Planned(Cluster):
     def _conf(self) -> Iterator[str]:
         (self.folder / "topology.conf").write_text(self.plan.topology)
         given = {key for key in NOT_PLANNED if key not in self.plan.slurm_conf and key not in self.more}
-        return (line for line in super()._conf() if line.partition("=")[0] not in given)
+        own = (line for line in super()._conf() if line.partition("=")[0] not in given)
+        return (self.users.system(line) if "AllowGroups=" in line else line for line in own)
 
     def _gres(self) -> Iterator[str]:
         for line in self.plan.gres.splitlines():

@@ -1,7 +1,8 @@
 """The kinds of plans: each is a function of a generator of random numbers.
 
 `whole` has those whose jobs take whole nodes, `shared` those whose jobs share nodes and what is on them, `accounts`
-those that need Slurm's accounting, and `hetjobs` those with heterogeneous jobs. `KINDS` lists all.
+those that need Slurm's accounting, and `hetjobs` those with heterogeneous jobs. Those of `drawn` mix all options that
+are followed. `KINDS` lists all.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from random import Random
 from msgspec.structs import replace
 
 from slurming.recorder.kinds.accounts import ACCOUNTS
+from slurming.recorder.kinds.drawn import DRAWN
 from slurming.recorder.kinds.hetjobs import HETEROGENEOUS
 from slurming.recorder.kinds.shared import SHARED
 from slurming.recorder.kinds.whole import WHOLE
@@ -18,7 +20,7 @@ from slurming.recorder.plans import Plan
 
 __all__ = ["KINDS", "plan"]
 
-KINDS = WHOLE | SHARED | ACCOUNTS | HETEROGENEOUS
+KINDS = WHOLE | SHARED | ACCOUNTS | HETEROGENEOUS | DRAWN
 
 
 def plan(kind: str, seed: int) -> Plan:

@@ -12,14 +12,14 @@ from slurming.recorder.kinds.shared import drawn_cores
 from slurming.recorder.plans import ACCOUNTED, Given, Nodes, Plan
 from slurming.recorder.workloads import jobs, sized
 
-__all__ = ["ACCOUNTS"]
+__all__ = ["ACCOUNTS", "QOS_LIMITS", "TREE", "USER_LIMITS", "factors", "tree"]
 
 TREE = {"u1": "a1", "u2": "a1", "u3": "a2", "u4": "a3"}
 """The account of each user; a3 is below a1."""
 HERE = "cluster=witness"
 
 
-def _tree(draw: Random) -> list[list[str]]:
+def tree(draw: Random) -> list[list[str]]:
     """Accounts and users with shares, and three qualities of service."""
     shares = {name: draw.choice([1, 1, 2, 3, 10, 30]) for name in ("a1", "a2", "a3", *TREE)}
     made = [
@@ -35,7 +35,7 @@ def _tree(draw: Random) -> list[list[str]]:
     return [*made[:-1], ["modify", "user", ",".join(TREE), "set", "qos=normal,high,low"]]
 
 
-def _factors(draw: Random) -> dict[str, str]:
+def factors(draw: Random) -> dict[str, str]:
     return {
         "AccountingStorageType": ACCOUNTED,
         "PriorityType": "priority/multifactor",
@@ -55,11 +55,11 @@ QOS = [["--qos=high"], ["--qos=low"], ["--qos=low"], ["--nice=100"]]
 def fair(draw: Random, flags: str = "") -> Plan:
     """The shares of users and accounts: fair tree."""
     made = nodes(draw)
-    conf = LINEAR | parameters(draw) | _factors(draw) | some(draw, 0.3, PriorityFavorSmall="YES")
+    conf = LINEAR | parameters(draw) | factors(draw) | some(draw, 0.3, PriorityFavorSmall="YES")
     conf |= some(draw, 0.2, PriorityUsageResetPeriod="NONE")
     conf |= {"PriorityFlags": flags} if flags else {}
     asked = with_words(draw, jobs(draw, sized(made[0].count)), 0.4, QOS)
-    return base(conf, made, asked, setup=_tree(draw))
+    return base(conf, made, asked, setup=tree(draw))
 
 
 def classic(draw: Random) -> Plan:
@@ -82,10 +82,10 @@ USER_LIMITS = (
 def limits(draw: Random) -> Plan:
     """Limits of qualities of service, accounts and users."""
     made = nodes(draw)
-    conf = LINEAR | _factors(draw) | {"AccountingStorageEnforce": "associations,limits,qos"}
+    conf = LINEAR | factors(draw) | {"AccountingStorageEnforce": "associations,limits,qos"}
     stop = draw.choice(["", "", ",assoc_limit_stop"])
     conf["SchedulerParameters"] = BACKFILL + stop
-    setup = _tree(draw)
+    setup = tree(draw)
     for name in draw.sample(["high", "low", "normal"], draw.choice([2, 3])):
         chosen = draw.sample(QOS_LIMITS, draw.choice([1, 2]))
         setup.append(["modify", "qos", name, "set", *chosen])
@@ -102,10 +102,10 @@ def qospreempt(draw: Random) -> Plan:
     """Jobs of one quality of service end those of others, or send them back to the queue."""
     made = nodes(draw)
     mode = draw.choice(["REQUEUE", "CANCEL"])
-    conf = LINEAR | parameters(draw) | _factors(draw)
+    conf = LINEAR | parameters(draw) | factors(draw)
     conf |= {"PreemptType": "preempt/qos", "PreemptMode": mode, "AccountingStorageEnforce": "associations,limits,qos"}
     conf = scheduled(conf, some(draw, 0.3, preempt=draw.choice(["youngest_first", "strict_order"])))
-    setup = _tree(draw)
+    setup = tree(draw)
     setup.append(["modify", "qos", "high", "set", "preempt=low" + draw.choice(["", ",normal"])])
     if draw.random() < 0.5:
         setup.append(["modify", "qos", "normal", "set", "preempt=low"])
@@ -121,7 +121,7 @@ def changes(draw: Random) -> Plan:
         ALL.replace("State", "PriorityJobFactor=10 State"),
         "PartitionName=fast Nodes=ALL MaxTime=INFINITE DefaultTime=10 PriorityJobFactor=40 State=UP",
     ]
-    conf = LINEAR | parameters(draw) | _factors(draw) | {"PriorityWeightPartition": "1000"}
+    conf = LINEAR | parameters(draw) | factors(draw) | {"PriorityWeightPartition": "1000"}
     asked = with_words(draw, jobs(draw, sized(made[0].count)), 0.5, [*QOS, ["-p", "fast"], ["-p", "all,fast"]])
     events = []
     for number in draw.sample(range(len(asked)), 9):
@@ -136,7 +136,7 @@ def changes(draw: Random) -> Plan:
         events.append(Given(at, [*words, change]))
         if change == "Priority=0":
             events.append(Given(at + draw.randint(30, 120), ["scontrol", "release", f"{{{number}}}"]))
-    return base(conf, made, asked, partitions=lines, events=events, setup=_tree(draw))
+    return base(conf, made, asked, partitions=lines, events=events, setup=tree(draw))
 
 
 def mixed(draw: Random) -> Plan:
@@ -152,7 +152,7 @@ def mixed(draw: Random) -> Plan:
         f"PartitionName=fast Nodes=n[0-{first}] MaxTime=4 DefMemPerCPU=500 PriorityTier=5",
         f"PartitionName=big Nodes=n[{first}-{first + groups[1].count - 1}] DefMemPerCPU=2000 PriorityJobFactor=10",
     ]
-    conf = LINEAR | parameters(draw) | _factors(draw) | {"SelectType": "select/cons_tres"}
+    conf = LINEAR | parameters(draw) | factors(draw) | {"SelectType": "select/cons_tres"}
     conf |= {"SelectTypeParameters": draw.choice(["CR_Core", "CR_Core_Memory"]), "PriorityWeightPartition": "500"}
     if draw.random() < 0.5:
         conf |= {"PreemptType": "preempt/partition_prio", "PreemptMode": "REQUEUE"}
@@ -167,7 +167,7 @@ def mixed(draw: Random) -> Plan:
         else job
         for number, job in enumerate(asked)
     ]
-    setup = _tree(draw)
+    setup = tree(draw)
     if draw.random() < 0.5:
         setup.append(["modify", "qos", "low", "set", draw.choice(["GrpTRES=cpu=8", "MaxJobsPerUser=2"])])
         conf |= {"AccountingStorageEnforce": "associations,limits,qos"}

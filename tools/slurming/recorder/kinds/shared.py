@@ -9,7 +9,7 @@ from slurming.recorder.kinds.parts import ALL, LINEAR, base, parameters, with_wo
 from slurming.recorder.plans import Nodes, Plan
 from slurming.recorder.workloads import jobs
 
-__all__ = ["SHARED", "drawn_cores"]
+__all__ = ["SHARED", "SIZES", "drawn_cores"]
 
 SIZES = (("-n1", 1), ("-n2", 2), ("-n4", 4), ("-n6", 6), ("-n1 -c2", 2), ("-n2 -c3", 6), ("-n1 -c4", 4), ("-n10", 10))
 

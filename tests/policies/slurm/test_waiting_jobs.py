@@ -1,0 +1,217 @@
+"""Jobs that wait, and those that wait behind them: limits of partitions, access, reservations, nodes, plans.
+
+The rules are those of recorded runs of a real Slurm 22.05 whose plans were drawn from its manual.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from batprotocol.model import DelayProfile
+from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.policies.slurm.cluster import cluster_of, members
+from batprotocol.policies.slurm.queue import SlurmJob
+from batprotocol.policies.slurm.resources import tasks_dealt
+from batprotocol.policies.slurm.selection import Linear, runs
+from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
+from batprotocol.sites.slurm.accounting import accounting_of
+from batprotocol.sites.slurm.configuration import configuration_of
+from batprotocol.studies.recorded import jobs_of
+
+WITHOUT_ENGINE = True
+
+NODES = "NodeName=n[0-3] CPUs=1"
+ALL = "PartitionName=p Nodes=ALL Default=YES"
+Asked = Mapping[str, Any]
+
+
+def starts(conf: str, *jobs: Asked, commands: tuple[tuple[float, str], ...] = ()) -> dict[str, tuple[float, str]]:
+    """When and where jobs start that come one after the other within a second, by their numbers.
+
+    A job has `nodes`, `runs` (its seconds), `limit` (in seconds) and the data of requests; `at` is its submission.
+    """
+    static = []
+    for number, job in enumerate(jobs):
+        data = dict(job)
+        at, size, seconds = data.pop("at", 1 + number * 0.01), data.pop("nodes", 1), data.pop("runs", 20.0)
+        limit = data.pop("limit", 600.0)
+        static.append(StaticJob(str(number), at, size, DelayProfile(seconds), limit, json.dumps(data)))
+    qos = accounting_of([("qos", "Name|Priority\nnormal|0\nlow|0")])
+    scheduler = SlurmScheduler(configuration_of(conf), accounting=qos)
+    texts = [(time, json.dumps({"slurm": text})) for time, text in commands]
+    events = [ExternalEventList.of(texts, corrected=True)] if texts else []
+    simulate(described_platform("n[0-3] cores=1"), Workload(static), scheduler, external_events=events)
+    return {
+        each.job_id.rpartition("!")[2]: (each.time, ",".join(f"n{node}" for node in each.nodes))
+        for each in scheduler.starts
+    }
+
+
+def within(least: int, most: int) -> dict[str, Any]:
+    """A job that names its fewest and its most nodes."""
+    return {"slurm": {"nodes": [least, most], "shares": True}}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 4), st.integers(1, 4))
+def test_a_job_waits_for_ever_that_names_nodes_which_its_partition_does_not_allow(
+    low: int, high: int, least: int, most: int
+) -> None:
+    low, high, least, most = *sorted((low, high)), *sorted((least, most))
+    found = starts(f"{NODES}\n{ALL} MinNodes={low} MaxNodes={high}", within(least, most), within(low, low))
+    assert ("0" in found) == (most >= low and most <= high)
+    assert "1" in found
+
+
+def test_a_job_that_is_larger_than_its_partition_keeps_no_other_one_waiting() -> None:
+    """Once, it set the nodes of the partition aside, for jobs of other partitions, too."""
+    conf = f"{NODES}\n{ALL}\nPartitionName=small Nodes=n[0-1] PriorityTier=5"
+    large = {**within(3, 3), "partition": "small,p", "nodes": 3}
+    first = {"nodes": 2, "runs": 50.0, "slurm": {"nodelist": "n[2-3]"}}
+    found = starts(conf, first, large, {"partition": "small", "nodes": 1, "at": 4.0})
+    assert found["2"][0] < 20
+
+
+ACCESS = ("DenyQOS=normal", "DenyAccounts=root", "ReqResv=YES", "AllowQOS=low", "AllowAccounts=other")
+
+
+@pytest.mark.parametrize("key", ACCESS)
+def test_rules_of_access_hold_for_jobs_that_wait(key: str) -> None:
+    job = {"nodes": 4, "account": "root", "qos": "normal"}
+    back = {"ReqResv=YES": "ReqResv=NO", "DenyQOS=normal": "DenyQOS=low", "DenyAccounts=root": "DenyAccounts=x"}
+    undone = back.get(key, key.partition("=")[0] + "=" + ("normal" if "QOS" in key else "root"))
+    update = "scontrol update PartitionName=p "
+    found = starts(f"{NODES}\n{ALL}", job, job, job, commands=((5.0, update + key), (150.0, update + undone)))
+    assert found["0"][0] < 5
+    assert [found[number][0] > 150 for number in "12"] == [True, True]
+
+
+def test_a_failing_node_keeps_its_job_and_gets_no_other() -> None:
+    commands = ((5.0, "scontrol update NodeName=n0 State=FAIL"), (200.0, "scontrol update NodeName=n0 State=RESUME"))
+    found = starts(f"{NODES}\n{ALL}", {"nodes": 4, "runs": 50.0}, {"nodes": 4}, {"nodes": 3}, commands=commands)
+    assert found["0"][0] < 5
+    assert found["1"][0] > 200
+    assert 50 < found["2"][0] < 200
+    assert found["2"][1] == "n1,n2,n3"
+
+
+def test_nodes_that_slurm_conf_drains_are_there_when_they_are_resumed() -> None:
+    conf = f"NodeName=n[0-1] CPUs=1 State=DRAIN\nNodeName=n[2-3] CPUs=1\n{ALL}"
+    found = starts(conf, {"nodes": 4}, commands=((40.0, "scontrol update NodeName=n[0-1] State=resume"),))
+    assert 40 < found["0"][0] < 45
+
+
+RESERVE = "scontrol create ReservationName=r StartTime=now+{begin} Duration=5 Users=ann Nodes=n[0-1] {more}"
+ANN = {"user": "ann", "reservation": "r"}
+
+
+@pytest.mark.parametrize(("more", "count"), [("", 2), ("Flags=ANY_NODES", 3)])
+def test_jobs_of_a_reservation_have_other_nodes_with_any_nodes(more: str, count: int) -> None:
+    command = (0.5, RESERVE.format(begin=0, more=more))
+    found = starts(f"{NODES}\n{ALL}", {**ANN, "nodes": count}, {**ANN, "nodes": 4}, commands=(command,))
+    assert "0" in found
+    assert ("1" in found) == bool(more)
+
+
+def test_a_job_whose_reservation_has_not_begun_has_no_plan() -> None:
+    """A plan for it, on nodes beside the reservation, would keep the third job waiting."""
+    command = (0.5, RESERVE.format(begin=200, more="Flags=ANY_NODES"))
+    early = {**ANN, "nodes": 4}
+    conf = f"SchedulerParameters=bf_interval=10\n{NODES}\n{ALL}"
+    found = starts(conf, {"nodes": 2, "limit": 120.0}, early, {"nodes": 1, "limit": 3000.0}, commands=(command,))
+    assert found["2"][0] < 30
+
+
+def test_a_reservation_without_the_nodes_that_a_job_requires_refuses_it() -> None:
+    command = (0.5, RESERVE.format(begin=0, more=""))
+    wanted = {**ANN, "nodes": 1, "slurm": {"nodelist": "n3"}}
+    found = starts(f"{NODES}\n{ALL}", wanted, {"nodes": 2, "at": 4.0}, commands=(command,))
+    assert "0" not in found
+    assert found["1"][1] == "n2,n3"
+
+
+def test_a_job_that_idle_nodes_do_not_suit_keeps_no_other_one_waiting() -> None:
+    """No end of a job would help it: the nodes between are reserved."""
+    command = (0.5, RESERVE.format(begin=0, more="").replace("n[0-1]", "n[1-2]"))
+    beside = {"nodes": 2, "slurm": {"shares": True, "nodes": [2, 2]}, "contiguous": True}
+    found = starts(f"{NODES}\n{ALL}", beside, {"nodes": 2}, commands=(command,))
+    assert found["1"][0] < 5
+    assert found["0"][0] > 300
+
+
+def test_backfill_gives_a_job_the_limit_that_the_plan_leaves() -> None:
+    """Its least limit fits before the planned start of the second job, its own does not."""
+    conf = f"SchedulerParameters=bf_interval=10,bf_resolution=1\n{NODES}\n{ALL}"
+    short = {"limit": 600.0, "runs": 600.0, "slurm": {"time_min": 60.0}}
+    found = starts(conf, {"nodes": 3, "limit": 240.0, "runs": 240.0}, {"nodes": 4, "limit": 60.0}, short)
+    assert found["2"][0] < 30
+    assert 240 <= found["1"][0] < 290
+
+
+def test_the_tasks_of_an_array_move_to_the_top_as_one_job() -> None:
+    task = {"nodes": 4, "array": "1%1"}
+    jobs = ({"nodes": 4}, task, task, {"nodes": 4})
+    static = [
+        StaticJob(
+            f"a_{number}" if "array" in job else str(number),
+            1 + number * 0.01,
+            4,
+            DelayProfile(20.0),
+            600.0,
+            json.dumps({"array": f"a_{number}%1"} if "array" in job else {}),
+        )
+        for number, job in enumerate(jobs)
+    ]
+    scheduler = SlurmScheduler(configuration_of(f"{NODES}\n{ALL}"))
+    events = ExternalEventList.of([(5.0, json.dumps({"slurm": "scontrol top 3"}))], corrected=True)
+    simulate(described_platform("n[0-3] cores=1"), Workload(static), scheduler, external_events=[events])
+    assert [each.job_id.rpartition("!")[2] for each in scheduler.starts] == ["0", "3", "a_1", "a_2"]
+
+
+@given(st.integers(0, 2**10 - 1), st.integers(0, 2**10 - 1), st.integers(1, 6))
+def test_consecutive_nodes_hold_those_that_are_required(free: int, wanted: int, count: int) -> None:
+    cluster = cluster_of(configuration_of("NodeName=n[0-9] CPUs=1\nPartitionName=p Nodes=ALL Default=YES"))
+    job = SlurmJob("w0!1", 1, 0.0, cluster.partitions, 10)
+    job.required = free & wanted
+    job.min_nodes, job.tasks, job.is_contiguous = max(count, job.required.bit_count(), 1), 1, True
+    job.max_nodes = job.min_nodes
+    found = Linear(cluster).choose(job, free, job.min_nodes, cluster.partitions[0])
+    blocks = [set(range(first, first + length)) for first, length in runs(free)]
+    required = set(members(job.required))
+    holds = [each for each in blocks if required <= each and len(each) >= job.min_nodes]
+    assert (found is None) == (not holds)
+    if found is not None:
+        assert required <= set(members(found))
+        assert any(set(members(found)) <= each for each in blocks)
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.sampled_from([1, 2]))
+def test_no_node_gets_more_tasks_than_each_is_to_have(nodes: int, each: int, threads: int) -> None:
+    most: dict[int, float] = dict.fromkeys(range(nodes), each)
+    found = tasks_dealt(dict.fromkeys(range(nodes), 8), nodes * each, 1, threads=threads, most=most)
+    assert set(found.values()) == {each}
+
+
+def submitted(*args: str) -> Asked:
+    """The request of a recorded job."""
+    run = {
+        "submissions": [{"id": 1, "t_returned": 1.0, "args": [*args], "run": 5}],
+        "starts": [],
+        "log": [],
+        "events": [],
+    }
+    return next(data for _, _, data in jobs_of(run))
+
+
+@pytest.mark.parametrize(
+    ("args", "nodes"),
+    [(("-n1", "-w", "n[3-4]"), "n3"), (("-n2", "-w", "n[3-5]"), "n3,n4"), (("-N2", "-w", "n[3-4]"), "n[3-4]")],
+)
+def test_sbatch_leaves_out_named_nodes_that_would_have_no_task(args: tuple[str, ...], nodes: str) -> None:
+    assert submitted(*args)["slurm"]["nodelist"] == nodes
