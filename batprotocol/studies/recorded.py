@@ -216,6 +216,7 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """The request of a job, in the vocabulary of requests."""
     data: dict[str, Any] = {}
     slurm: dict[str, Any] = {"shares": True}
+    gres: dict[str, str] = {}
     for name, value in options:
         if name == "nodes":
             first, _, last = value.partition("-")
@@ -262,13 +263,15 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
         elif FOLLOWED_VALUES.get(name) == value:
             slurm["threads_per_core"] = 1
         elif name in ("gres", "gpus-per-node"):
-            own = value if name == "gres" else f"gpu:{value}"
-            data["gres"] = f"{data['gres']},{own}" if "gres" in data else own
+            gres[name] = value if name == "gres" else f"gpu:{value}"
         elif name == "switches":
             slurm["switches"] = value
         elif name == "array":
             ranges, _, most = value.partition("%")
             data["array"] = _tasks(ranges), int(most or 0)
+    if gres:  # sbatch names the GPUs of --gpus-per-node first, and Slurm takes the last number of a kind
+        parts = ",".join(gres[name] for name in ("gpus-per-node", "gres") if name in gres).split(",")
+        data["gres"] = ",".join({re.sub(r":[0-9]+$", "", part): part for part in parts}.values())
     if "nodelist" in slurm and "nodes" not in slurm and "tasks" in slurm:
         names = expanded_names(slurm["nodelist"])
         slurm["nodelist"] = ",".join(names[: slurm["tasks"]])  # sbatch leaves out nodes that would have no task

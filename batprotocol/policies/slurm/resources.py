@@ -160,6 +160,7 @@ class NodeDemand(NamedTuple):
         memory_per_gpu: MiB for each GPU, in place of the others; 0: GPUs do not matter.
         gres: generic resources on each node: name, type, number.
         gpus: GPUs of all nodes together.
+        gpus_per_node: those of them on each node; 0: any number.
         gpus_per_task: those of each task, which are on its node; 0: tasks do not matter.
         cpus_per_gpu: the CPUs that come with each GPU; 0: any number.
         gpu_type: the type of these GPUs; "": any.
@@ -182,6 +183,7 @@ class NodeDemand(NamedTuple):
     memory_per_gpu: int
     gres: tuple[tuple[str, str, int], ...]
     gpus: int
+    gpus_per_node: int
     gpus_per_task: int
     cpus_per_gpu: int
     gpu_type: str
@@ -236,7 +238,10 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
     if cpus_per_gpu * job.gpus_per_task > step:  # a task has the CPUs of all of its GPUs
         step = cpus_per_gpu * job.gpus_per_task
         each, cpus = job.tasks_per_node * step, job.tasks * step
-    tasks = job.tasks if job.has_tasks else 0
+    tasks, gres, kind = job.tasks if job.has_tasks else 0, job.gres, (GPU, job.gpu_type)
+    gpus_per_node = next((count for *each, count in gres if job.gpus and (*each,) == kind), 0)
+    if gpus_per_node:  # options for the same GPUs
+        gres = tuple(each for each in gres if each[:2] != kind)
     return NodeDemand(
         is_whole=job.is_exclusive or partition.is_exclusive,
         cpus=cpus,
@@ -246,8 +251,9 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         memory=memory,
         memory_per_cpu=memory_per_cpu,
         memory_per_gpu=memory_per_gpu,
-        gres=job.gres,
+        gres=gres,
         gpus=job.gpus,
+        gpus_per_node=gpus_per_node,
         gpus_per_task=job.gpus_per_task,
         cpus_per_gpu=cpus_per_gpu,
         gpu_type=job.gpu_type,
@@ -435,8 +441,9 @@ class FreeResources:
                 gpus, near = gpus + free, near + min(free, count)
         if demand.gpus:
             free = int(min(self.gpus(number, demand.gpu_type), most))
-            if free < max(demand.gpus_per_task * max(demand.tasks_per_node, 1), 1):
+            if free < max(demand.gpus_per_task * max(demand.tasks_per_node, 1), demand.gpus_per_node, 1):
                 return None
+            free = min(free, demand.gpus_per_node or free)
             gpus, near = gpus + free, near + int(min(free, demand.gpus, most))
         return GresOffer(gpus, near)
 

@@ -210,6 +210,19 @@ def submitted(*args: str) -> Asked:
 
 
 @pytest.mark.parametrize(
+    ("args", "gres"),
+    [
+        (("--gres=gpu:1", "--gpus-per-node=2"), "gpu:1"),
+        (("--gpus-per-node=v100:2", "--gres=gpu:v100:1,fpga:1"), "gpu:v100:1,fpga:1"),
+        (("--gpus-per-node=2",), "gpu:2"),
+    ],
+)
+def test_the_last_number_of_gpus_on_each_node_counts(args: tuple[str, ...], gres: str) -> None:
+    """A real Slurm gave one GPU to a job with `--gres=gpu:1` and `--gpus-per-node=2`."""
+    assert submitted(*args)["gres"] == gres
+
+
+@pytest.mark.parametrize(
     ("args", "nodes"),
     [(("-n1", "-w", "n[3-4]"), "n3"), (("-n2", "-w", "n[3-5]"), "n3,n4"), (("-N2", "-w", "n[3-4]"), "n[3-4]")],
 )
