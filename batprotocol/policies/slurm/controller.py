@@ -243,7 +243,7 @@ class Controller:
 
     def _check_reservation(self, job: SlurmJob) -> None:
         """Whether a job may have the reservation that it names; an `InputError` says why not."""
-        if not job.reservation or self.rules.licenses.has_reservation(job.reservation):
+        if not job.reservation:
             return
         reason = self.reservations.refusal(job, self.rules.account_of(job))
         if reason:
