@@ -11,6 +11,7 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -186,11 +187,11 @@ _VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
 
 _STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
     "DOWN": Controller.fail,
-    "FAIL": Controller.drain,
+    "FAIL": partial(Controller.drain, fails=True),
     "DRAIN": Controller.drain,
     "IDLE": Controller.resume,
     "RESUME": Controller.resume,
-    "UNDRAIN": Controller.resume,
+    "UNDRAIN": partial(Controller.resume, leaves_down=True),
 }
 """The states of nodes that operators set."""
 
