@@ -322,7 +322,7 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             yield time, json.dumps({"slurm": _reserving(run, found[1], found[2])})
     for each in run["events"]:
         words = each["cmd"]
-        out = _COMPLAINT.sub("", each["out"]).lower().replace(_UNAVAILABLE, "")
+        out = _OF_CONFIGURATION.sub("", each["out"]).lower().replace(_UNAVAILABLE, "")
         is_window = words[:2] == ["scontrol", "create"] and not any("LICENSE_ONLY" in word for word in words)
         is_late = len(words) < 5 and any(text in out for text in _LATE)  # the job was in another state then
         has_failed = any(text in out for text in _FAILED) or is_late
@@ -338,8 +338,8 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
 
 _UNAVAILABLE: Final = "slurm_suspend error: requested partition configuration not available now"
 """An answer about a job that its partition does not take any more: the command is done all the same."""
-_COMPLAINT: Final = re.compile(r"(?:scontrol|scancel): error: (?:Both Allow|Def\w+ ignored|NodeNames=).*")
-"""What programs say about slurm.conf, whatever the command is."""
+_OF_CONFIGURATION: Final = re.compile(r"(?m)^(?:scontrol|scancel): error: .*(?:ignored|is invalid , using)\b.*$")
+"""Lines about slurm.conf that a command writes before it does its work."""
 _NODE_STATES: Final = {"DOWN": "DOWN", **dict.fromkeys(("DRAINED", "DRAINING", "FAIL", "FAILING"), "DRAIN")}
 """The commands that give a node the states that the log names; others are those of nodes in use."""
 _FAILED: Final = ("error", "denied", "invalid", "is in use", "not supported")

@@ -68,6 +68,22 @@ def test_recorded_runs_are_repeated(kind: str) -> None:
         assert all(share >= floor for share, floor in zip(shares(kind), FLOORS[kind], strict=True))
 
 
+@pytest.mark.parametrize("name", ["operators_01", "operators_02"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "scontrol: error: DefMemPerCPU ignored, since it's mutually exclusive with DefMemPerNode",
+        "scontrol: error: NodeNames=n0 Sockets=# and SocketsPerBoard=# is invalid , using SocketsPerBoard",
+        "scancel: error: Both AllowQos and DenyQos are defined, DenyQos will be ignored",
+    ],
+)
+def test_what_a_command_says_about_slurm_conf_is_no_failure(name: str, line: str) -> None:
+    run = recording(DATA / "slurm" / "replays" / f"{name}.json.xz")
+    events = [each | {"out": f"{line}\n{line}\n{each['out']}".rstrip()} for each in run["events"]]
+    assert events
+    assert replayed(run | {"events": events}) == replayed(run)
+
+
 CONF = """
 PriorityType=priority/multifactor
 PriorityWeightAge=1000
