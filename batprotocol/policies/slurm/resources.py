@@ -232,10 +232,14 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
             memory = memory_per_cpu = 0
         elif not memory and not memory_per_cpu:
             memory = -1
+    cpus = job.cpus
+    if cpus_per_gpu * job.gpus_per_task > step:  # a task has the CPUs of all of its GPUs
+        step = cpus_per_gpu * job.gpus_per_task
+        each, cpus = job.tasks_per_node * step, job.tasks * step
     tasks = job.tasks if job.has_tasks else 0
     return NodeDemand(
         is_whole=job.is_exclusive or partition.is_exclusive,
-        cpus=job.cpus,
+        cpus=cpus,
         least=each or step,
         step=step,
         rounds=bool(job.tasks_per_node or job.gpus_per_task or memory_per_cpu),

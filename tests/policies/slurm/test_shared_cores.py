@@ -68,6 +68,26 @@ def test_idle_cores_do_not_matter_to_jobs_with_gpus_on_each_node() -> None:
     assert [start.nodes for start in scheduler.starts] == [(0,), (1,), (0,), (0,), (1,)]
 
 
+def test_a_task_has_the_cpus_of_its_gpus() -> None:
+    """The two tasks of the first job have four CPUs, as those of a recorded run of a real Slurm."""
+    asked: list[dict[str, object]] = [
+        {"slurm": {"tasks": 2, "gpus_per_task": 1}},
+        {"slurm": {"tasks": 4, "nodelist": "n0"}},
+        {"slurm": {"tasks": 1, "nodelist": "n0"}},
+    ]
+    jobs = [
+        StaticJob(str(number), 1 + number * 4.0, 1, DelayProfile(300.0), 600.0, json.dumps(each))
+        for number, each in enumerate(asked)
+    ]
+    scheduler = SlurmScheduler(configuration_of(GPUS.replace("Default=YES", "Default=YES DefCpuPerGPU=2")))
+    simulate(described_platform("n[0-1] cores=8"), Workload(jobs), scheduler)
+    assert [(start.nodes, start.time > 300) for start in scheduler.starts] == [
+        ((0,), False),
+        ((0,), False),
+        ((0,), True),
+    ]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 8), st.integers(0, 7)), max_size=30))
 def test_jobs_of_a_row_have_different_cores(steps: list[tuple[bool, int, int]]) -> None:
