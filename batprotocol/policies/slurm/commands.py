@@ -196,14 +196,13 @@ _STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
 """The states of nodes that operators set."""
 
 _FILTERS: Final[Mapping[str, Callable[[SlurmJob, str], bool]]] = {
-    "account": lambda job, text: job.account in text.split(","),
     "partition": lambda job, text: any(each.name in text.split(",") for each in _partitions_now(job)),
     "qos": lambda job, text: job.qos in text.split(",") or job.quality in text.split(","),
     "reservation": lambda job, text: job.reservation == text,
     "state": lambda job, text: job.stage.value.upper() in text.upper().split(","),
     "user": lambda job, text: job.user in text.split(","),
 }
-"""The options of scancel that choose jobs."""
+"""The options of scancel that choose jobs, but for those of accounts and nodes."""
 _LONG_OPTIONS: Final = {
     "A": "account",
     "p": "partition",
@@ -288,11 +287,14 @@ class _Order:
         if not names and not filters:
             raise InputError("expected the ids of jobs behind scancel, or an option that chooses some", "slurm")
         nodes = _nodes(self._controller, filters.pop("nodelist")) if "nodelist" in filters else None
+        accounts = filters.pop("account").split(",") if "account" in filters else None
         chosen = [job for name in names for job in self._jobs(name)] if names else [*self._controller.jobs.values()]
         chosen = [
             job
             for job in chosen
-            if all(_FILTERS[key](job, text) for key, text in filters.items()) and (nodes is None or job.is_on(nodes))
+            if all(_FILTERS[key](job, text) for key, text in filters.items())
+            and (nodes is None or job.is_on(nodes))
+            and (accounts is None or self._controller.rules.account_of(job) in accounts)
         ]
         for job in chosen:
             if job.het is not None and job.stage is JobStage.PENDING and job.het.leader not in chosen:
