@@ -11,6 +11,7 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -186,23 +187,22 @@ _VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
 
 _STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
     "DOWN": Controller.fail,
-    "FAIL": Controller.drain,
+    "FAIL": partial(Controller.drain, fails=True),
     "DRAIN": Controller.drain,
     "IDLE": Controller.resume,
     "RESUME": Controller.resume,
-    "UNDRAIN": Controller.resume,
+    "UNDRAIN": partial(Controller.resume, leaves_down=True),
 }
 """The states of nodes that operators set."""
 
 _FILTERS: Final[Mapping[str, Callable[[SlurmJob, str], bool]]] = {
-    "account": lambda job, text: job.account in text.split(","),
     "partition": lambda job, text: any(each.name in text.split(",") for each in _partitions_now(job)),
     "qos": lambda job, text: job.qos in text.split(",") or job.quality in text.split(","),
     "reservation": lambda job, text: job.reservation == text,
     "state": lambda job, text: job.stage.value.upper() in text.upper().split(","),
     "user": lambda job, text: job.user in text.split(","),
 }
-"""The options of scancel that choose jobs."""
+"""The options of scancel that choose jobs, but for those of accounts and nodes."""
 _LONG_OPTIONS: Final = {
     "A": "account",
     "p": "partition",
@@ -287,11 +287,14 @@ class _Order:
         if not names and not filters:
             raise InputError("expected the ids of jobs behind scancel, or an option that chooses some", "slurm")
         nodes = _nodes(self._controller, filters.pop("nodelist")) if "nodelist" in filters else None
+        accounts = filters.pop("account").split(",") if "account" in filters else None
         chosen = [job for name in names for job in self._jobs(name)] if names else [*self._controller.jobs.values()]
         chosen = [
             job
             for job in chosen
-            if all(_FILTERS[key](job, text) for key, text in filters.items()) and (nodes is None or job.is_on(nodes))
+            if all(_FILTERS[key](job, text) for key, text in filters.items())
+            and (nodes is None or job.is_on(nodes))
+            and (accounts is None or self._controller.rules.account_of(job) in accounts)
         ]
         for job in chosen:
             if job.het is not None and job.stage is JobStage.PENDING and job.het.leader not in chosen:
@@ -491,14 +494,16 @@ class _Order:
         users = _changed(values.get("users"), () if before is None else before.users)
         accounts = _changed(values.get("accounts"), () if before is None else before.accounts)
         nodes = self._reserved_nodes(values, before, start, end)
-        if nodes:
-            made = NodeReservation.of(name, nodes, float(start), end, users, accounts, flags)
-            controller.reserve(made, self._now)
-        elif values.get("licenses"):
+        licenses = controller.rules.licenses.reserved_by(name)
+        if values.get("licenses"):
             licenses = dict(parse_licenses(values["licenses"]))
-            controller.rules.licenses.reserve(LicenseReservation(name, licenses, start, end))
-        else:
+        if not (nodes or licenses):
             self.notes.append(f"the reservation {name} has no nodes, and is not made")
+            return
+        if licenses:
+            controller.rules.licenses.reserve(LicenseReservation(name, licenses, start, end))
+        made = NodeReservation.of(name, nodes, float(start), end, users, accounts, flags)
+        controller.reserve(made, self._now)
 
     def _flags(self, text: str, before: frozenset[str]) -> frozenset[str]:
         found = [self._known("flag of reservations", each) for each in _listed(text.lstrip("+-"))]

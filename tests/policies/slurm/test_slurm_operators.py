@@ -173,3 +173,18 @@ def test_a_job_that_was_cancelled_while_it_waited_runs_when_it_is_requeued() -> 
     assert len(found) == 4
     assert found[-1][1] > 130
     assert [job for job, _ in starts((5.0, "scancel 2"))] == ["0", "1", "3"]
+
+
+def test_scancel_knows_the_account_that_a_job_has_from_its_user() -> None:
+    users = (
+        "Cluster|Account|User|Par_Name|Share\nc|root|||1\nc|phys||root|1\nc|chem||root|1\nc|phys|ann||1\nc|chem|bob||1"
+    )
+    static = [
+        StaticJob(str(number), 1 + number * 0.001, 2, DelayProfile(20.0), 600.0, json.dumps({"user": user}))
+        for number, user in enumerate(("ann", "bob", "ann", "bob"))
+    ]
+    accounting = accounting_of([("associations", users)])
+    scheduler = SlurmScheduler(configuration_of(CONF.format(more=DATABASE)), accounting=accounting)
+    events = ExternalEventList.of([(5.0, json.dumps({"slurm": "scancel -A phys --state=PENDING"}))], corrected=True)
+    simulate(described_platform("n[0-1] cores=1"), Workload(static), scheduler, external_events=[events])
+    assert [start.job_id[-1] for start in scheduler.starts] == ["0", "1", "3"]
