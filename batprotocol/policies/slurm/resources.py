@@ -158,6 +158,7 @@ class NodeDemand(NamedTuple):
         memory: MiB on each node; -1: all of a node.
         memory_per_cpu: MiB for each CPU.
         memory_per_gpu: MiB for each GPU, in place of the others; 0: GPUs do not matter.
+        memory_beside_gpu: MiB that a node has for each GPU that it gives, even if the job takes other amounts; 0: none.
         gres: generic resources on each node: name, type, number.
         gpus: GPUs of all nodes together.
         gpus_per_node: those of them on each node; 0: any number.
@@ -181,6 +182,7 @@ class NodeDemand(NamedTuple):
     memory: int
     memory_per_cpu: int
     memory_per_gpu: int
+    memory_beside_gpu: int
     gres: tuple[tuple[str, str, int], ...]
     gpus: int
     gpus_per_node: int
@@ -225,10 +227,11 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
     memory, memory_per_cpu, memory_per_gpu = job.memory, job.memory_per_cpu, 0
     has_gpus = bool(job.gpus) or any(name == GPU for name, _, _ in job.gres)
     cpus_per_gpu = job.cpus_per_gpu or (partition.cpus_per_gpu if step == 1 and has_gpus else 0)
+    beside = job.memory_per_gpu or (partition.memory_per_gpu if has_gpus else 0)
     if not select.counts_memory:
-        memory = memory_per_cpu = 0
+        memory = memory_per_cpu = beside = 0
     elif not memory and not memory_per_cpu:
-        memory_per_gpu = job.memory_per_gpu or (partition.memory_per_gpu if has_gpus else 0)
+        memory_per_gpu = beside
         memory, memory_per_cpu = partition.memory_per_node, partition.memory_per_cpu
         if memory_per_gpu:
             memory = memory_per_cpu = 0
@@ -251,6 +254,7 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         memory=memory,
         memory_per_cpu=memory_per_cpu,
         memory_per_gpu=memory_per_gpu,
+        memory_beside_gpu=beside,
         gres=gres,
         gpus=job.gpus,
         gpus_per_node=gpus_per_node,
@@ -431,8 +435,8 @@ class FreeResources:
             most = cpus // demand.cpus_per_gpu
             if not most or max(on_node, demand.gpus_per_task) > most:
                 return None
-        if demand.memory_per_gpu:
-            most = min(most, self.memory[number] // demand.memory_per_gpu)
+        if demand.memory_beside_gpu:
+            most = min(most, self.memory[number] // demand.memory_beside_gpu)
         if on_node > most:
             return None
         for name, type, count in demand.gres:
