@@ -113,7 +113,7 @@ def test_options_for_the_same_gpus_are_of_one_number() -> None:
 
 
 def test_a_node_gives_no_gpu_without_the_memory_that_comes_with_it() -> None:
-    """That is so, too, if the job asks for other memory. A real Slurm gave the like of the second job the other node."""
+    """That is so, too, if the job asks for other memory. A real Slurm gave such a job another node."""
     asked: list[dict[str, object]] = [
         {"slurm": {"tasks": 1, "nodelist": "n0"}, "memory": "5000M"},
         {"slurm": {"tasks": 1, "memory_per_cpu": 100}, "gres": "gpu:1"},
