@@ -216,6 +216,7 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """The request of a job, in the vocabulary of requests."""
     data: dict[str, Any] = {}
     slurm: dict[str, Any] = {"shares": True}
+    gres: dict[str, str] = {}
     for name, value in options:
         if name == "nodes":
             first, _, last = value.partition("-")
@@ -262,13 +263,15 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
         elif FOLLOWED_VALUES.get(name) == value:
             slurm["threads_per_core"] = 1
         elif name in ("gres", "gpus-per-node"):
-            own = value if name == "gres" else f"gpu:{value}"
-            data["gres"] = f"{data['gres']},{own}" if "gres" in data else own
+            gres[name] = value if name == "gres" else f"gpu:{value}"
         elif name == "switches":
             slurm["switches"] = value
         elif name == "array":
             ranges, _, most = value.partition("%")
             data["array"] = _tasks(ranges), int(most or 0)
+    if gres:  # sbatch names the GPUs of --gpus-per-node first, and Slurm takes the last number of a kind
+        parts = ",".join(gres[name] for name in ("gpus-per-node", "gres") if name in gres).split(",")
+        data["gres"] = ",".join({re.sub(r":[0-9]+$", "", part): part for part in parts}.values())
     if "nodelist" in slurm and "nodes" not in slurm and "tasks" in slurm:
         names = expanded_names(slurm["nodelist"])
         slurm["nodelist"] = ",".join(names[: slurm["tasks"]])  # sbatch leaves out nodes that would have no task
@@ -311,9 +314,10 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
                 yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} State={state}"})
         found = re.match(r"(?:node_did_resp: )?node (\S+) returned to|Node (\S+) now responding", text)
         if found and (found[1] or time < silent.get(found[2], -math.inf) + _SILENCE):
-            yield time, HostEvent(frozen_hosts([names[found[1] or found[2]]]), HostChange.UP).to_data()
             if found[2]:  # the answer has the first loop run
-                yield time + 0.001, json.dumps({"slurm": f"scontrol update NodeName={found[2]} Reason=test"})
+                yield time, json.dumps({"slurm": f"scontrol update NodeName={found[2]} State=RESUME"})
+            else:
+                yield time, HostEvent(frozen_hosts([names[found[1]]]), HostChange.UP).to_data()
         elif found:
             for moment, change in silence_of(run, found[2], time):
                 yield moment, HostEvent(frozen_hosts([names[found[2]]]), change).to_data()
@@ -340,7 +344,7 @@ _UNAVAILABLE: Final = "slurm_suspend error: requested partition configuration no
 """An answer about a job that its partition does not take any more: the command is done all the same."""
 _OF_CONFIGURATION: Final = re.compile(r"(?m)^(?:scontrol|scancel): error: .*(?:ignored|is invalid , using)\b.*$")
 """Lines about slurm.conf that a command writes before it does its work."""
-_NODE_STATES: Final = {"DOWN": "DOWN", **dict.fromkeys(("DRAINED", "DRAINING", "FAIL", "FAILING"), "DRAIN")}
+_NODE_STATES: Final = {"DOWN": "DOWN", "DRAINED": "DRAIN", "DRAINING": "DRAIN", "FAIL": "FAIL", "FAILING": "FAIL"}
 """The commands that give a node the states that the log names; others are those of nodes in use."""
 _FAILED: Final = ("error", "denied", "invalid", "is in use", "not supported")
 """Parts of answers to commands that have failed."""
@@ -349,9 +353,14 @@ _LATE: Final = ("job has already finished", "job is no longer pending", "job is 
 
 
 def _answer(run: Mapping[str, Any], node: str, time: float) -> float:
-    """When a node answers for the first time after a time."""
-    text = f"Node {node} now responding"
-    return next((later for later, each in run["log"] if later >= time and each == text), math.inf)
+    """When a node answers for the first time after a time; infinity: not before its next change."""
+    text, change = f"Node {node} now responding", f"update_node: node {node} state set to"
+    for later, each in run["log"]:
+        if later > time and each.startswith(change):
+            break
+        if later >= time and each == text:
+            return float(later)
+    return math.inf
 
 
 def _reserving(run: Mapping[str, Any], name: str, nodes: str) -> str:

@@ -11,6 +11,7 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -186,11 +187,11 @@ _VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
 
 _STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
     "DOWN": Controller.fail,
-    "FAIL": Controller.drain,
+    "FAIL": partial(Controller.drain, fails=True),
     "DRAIN": Controller.drain,
     "IDLE": Controller.resume,
     "RESUME": Controller.resume,
-    "UNDRAIN": Controller.resume,
+    "UNDRAIN": partial(Controller.resume, leaves_down=True),
 }
 """The states of nodes that operators set."""
 
@@ -493,14 +494,16 @@ class _Order:
         users = _changed(values.get("users"), () if before is None else before.users)
         accounts = _changed(values.get("accounts"), () if before is None else before.accounts)
         nodes = self._reserved_nodes(values, before, start, end)
-        if nodes:
-            made = NodeReservation.of(name, nodes, float(start), end, users, accounts, flags)
-            controller.reserve(made, self._now)
-        elif values.get("licenses"):
+        licenses = controller.rules.licenses.reserved_by(name)
+        if values.get("licenses"):
             licenses = dict(parse_licenses(values["licenses"]))
-            controller.rules.licenses.reserve(LicenseReservation(name, licenses, start, end))
-        else:
+        if not (nodes or licenses):
             self.notes.append(f"the reservation {name} has no nodes, and is not made")
+            return
+        if licenses:
+            controller.rules.licenses.reserve(LicenseReservation(name, licenses, start, end))
+        made = NodeReservation.of(name, nodes, float(start), end, users, accounts, flags)
+        controller.reserve(made, self._now)
 
     def _flags(self, text: str, before: frozenset[str]) -> frozenset[str]:
         found = [self._known("flag of reservations", each) for each in _listed(text.lstrip("+-"))]

@@ -105,7 +105,6 @@ class Controller:
         self._endings = Endings(state)
         self._starts = PossibleStarts(state)
         self._is_closed = False
-        self._new_nodes = ((1 << len(cluster.nodes)) - 1) & ~cluster.up
         self._seen, self._tried, self._has_moved, self._until = -1, -1, False, -1.0
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
@@ -118,7 +117,7 @@ class Controller:
     @property
     def available(self) -> int:
         """The nodes that are neither down nor drained."""
-        return self._state.available
+        return self._state.nodes.available
 
     # The clock
 
@@ -243,7 +242,7 @@ class Controller:
 
     def _check_reservation(self, job: SlurmJob) -> None:
         """Whether a job may have the reservation that it names; an `InputError` says why not."""
-        if not job.reservation or self.rules.licenses.has_reservation(job.reservation):
+        if not job.reservation:
             return
         reason = self.reservations.refusal(job, self.rules.account_of(job))
         if reason:
@@ -743,7 +742,7 @@ class Controller:
         """Nodes are down: the jobs on them are lost, or run again."""
         self.advance(now)
         self._state.others += 1
-        self._state.available &= ~nodes
+        self._state.nodes.goes_down(nodes)
         lost = [job for job in self._state.running.values() if job.stage is JobStage.RUNNING and job.is_on(nodes)]
         for het in [job.het for job in lost if job.het is not None and (job.offset or not job.requeues)]:
             lost += [job for job in het.jobs() if job.stage is JobStage.RUNNING and job not in lost]
@@ -752,23 +751,21 @@ class Controller:
         self._endings.kill(lost)
         self._state.ask()
 
-    def drain(self, nodes: int, now: float) -> None:
-        """No job starts on nodes any more."""
+    def drain(self, nodes: int, now: float, *, fails: bool = False) -> None:
+        """No job starts on nodes any more, which an operator drains, or says are failing."""
         self.advance(now)
         self._state.others += 1
-        self._state.available &= ~nodes
+        self._state.nodes.drain(nodes, fails=fails)
         self._clock.renew(now)
 
-    def resume(self, nodes: int, now: float) -> None:
+    def resume(self, nodes: int, now: float, *, keeps_failing: bool = False, leaves_down: bool = False) -> None:
         """Nodes are back. The first loop sees them in its next run, and runs because of them if they are new.
 
         Nodes are new that slurm.conf has as drained or down, and that have not been there before.
         """
         self.advance(now)
         self._state.others += 1
-        self._state.available |= nodes & ((1 << len(self.cluster.nodes)) - 1)
-        if nodes & self._new_nodes:
-            self._new_nodes &= ~nodes
+        if self._state.nodes.resume(nodes, keeps_failing=keeps_failing, leaves_down=leaves_down):
             self._state.ask()
         self._clock.renew(now)
 

@@ -67,8 +67,8 @@ class NodeReservation(Window, frozen=True, kw_only=True):
 
     @property
     def takes_others(self) -> bool:
-        """Whether its jobs may have other nodes as well."""
-        return self.is_flexible or "ANY_NODES" in self.flags
+        """Whether its jobs may have other nodes as well. A reservation of licences alone has no nodes."""
+        return self.is_flexible or "ANY_NODES" in self.flags or not self.nodes
 
     def minds(self, other: NodeReservation) -> bool:
         """Whether its jobs leave the nodes of another reservation alone."""
@@ -217,7 +217,7 @@ class NodeReservations:
     def is_larger(self, job: SlurmJob) -> bool:
         """Whether a job needs more nodes than its reservation has, and may have others: the second loop starts it."""
         own = self._known.get(job.reservation) if job.reservation else None
-        return own is not None and own.takes_others and own.nodes.bit_count() < job.min_nodes
+        return own is not None and own.takes_others and 0 < own.nodes.bit_count() < job.min_nodes
 
     def end_after(self, when: int) -> int:
         """The first end of a reservation that is not before a time, rounded up; 0 if there is none."""
@@ -307,6 +307,11 @@ class Licenses:
     def has_reservation(self, name: str) -> bool:
         """Whether there is a reservation of licences of this name."""
         return name in self._reserved
+
+    def reserved_by(self, name: str) -> Mapping[str, int]:
+        """The licences that the reservation of this name has; empty if there is none."""
+        found = self._reserved.get(name)
+        return {} if found is None else found.licenses
 
     def unreserve(self, name: str) -> None:
         """A reservation is deleted, if there is one of this name."""

@@ -158,8 +158,10 @@ class NodeDemand(NamedTuple):
         memory: MiB on each node; -1: all of a node.
         memory_per_cpu: MiB for each CPU.
         memory_per_gpu: MiB for each GPU, in place of the others; 0: GPUs do not matter.
+        memory_beside_gpu: MiB that a node has for each GPU that it gives, even if the job takes other amounts; 0: none.
         gres: generic resources on each node: name, type, number.
         gpus: GPUs of all nodes together.
+        gpus_per_node: those of them on each node; 0: any number.
         gpus_per_task: those of each task, which are on its node; 0: tasks do not matter.
         cpus_per_gpu: the CPUs that come with each GPU; 0: any number.
         gpu_type: the type of these GPUs; "": any.
@@ -180,8 +182,10 @@ class NodeDemand(NamedTuple):
     memory: int
     memory_per_cpu: int
     memory_per_gpu: int
+    memory_beside_gpu: int
     gres: tuple[tuple[str, str, int], ...]
     gpus: int
+    gpus_per_node: int
     gpus_per_task: int
     cpus_per_gpu: int
     gpu_type: str
@@ -223,10 +227,11 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
     memory, memory_per_cpu, memory_per_gpu = job.memory, job.memory_per_cpu, 0
     has_gpus = bool(job.gpus) or any(name == GPU for name, _, _ in job.gres)
     cpus_per_gpu = job.cpus_per_gpu or (partition.cpus_per_gpu if step == 1 and has_gpus else 0)
+    beside = job.memory_per_gpu or (partition.memory_per_gpu if has_gpus else 0)
     if not select.counts_memory:
-        memory = memory_per_cpu = 0
+        memory = memory_per_cpu = beside = 0
     elif not memory and not memory_per_cpu:
-        memory_per_gpu = job.memory_per_gpu or (partition.memory_per_gpu if has_gpus else 0)
+        memory_per_gpu = beside
         memory, memory_per_cpu = partition.memory_per_node, partition.memory_per_cpu
         if memory_per_gpu:
             memory = memory_per_cpu = 0
@@ -236,7 +241,10 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
     if cpus_per_gpu * job.gpus_per_task > step:  # a task has the CPUs of all of its GPUs
         step = cpus_per_gpu * job.gpus_per_task
         each, cpus = job.tasks_per_node * step, job.tasks * step
-    tasks = job.tasks if job.has_tasks else 0
+    tasks, gres, kind = job.tasks if job.has_tasks else 0, job.gres, (GPU, job.gpu_type)
+    gpus_per_node = next((count for *each, count in gres if job.gpus and (*each,) == kind), 0)
+    if gpus_per_node:  # options for the same GPUs
+        gres = tuple(each for each in gres if each[:2] != kind)
     return NodeDemand(
         is_whole=job.is_exclusive or partition.is_exclusive,
         cpus=cpus,
@@ -246,8 +254,10 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         memory=memory,
         memory_per_cpu=memory_per_cpu,
         memory_per_gpu=memory_per_gpu,
-        gres=job.gres,
+        memory_beside_gpu=beside,
+        gres=gres,
         gpus=job.gpus,
+        gpus_per_node=gpus_per_node,
         gpus_per_task=job.gpus_per_task,
         cpus_per_gpu=cpus_per_gpu,
         gpu_type=job.gpu_type,
@@ -425,8 +435,8 @@ class FreeResources:
             most = cpus // demand.cpus_per_gpu
             if not most or max(on_node, demand.gpus_per_task) > most:
                 return None
-        if demand.memory_per_gpu:
-            most = min(most, self.memory[number] // demand.memory_per_gpu)
+        if demand.memory_beside_gpu:
+            most = min(most, self.memory[number] // demand.memory_beside_gpu)
         if on_node > most:
             return None
         for name, type, count in demand.gres:
@@ -435,8 +445,9 @@ class FreeResources:
                 gpus, near = gpus + free, near + min(free, count)
         if demand.gpus:
             free = int(min(self.gpus(number, demand.gpu_type), most))
-            if free < max(demand.gpus_per_task * max(demand.tasks_per_node, 1), 1):
+            if free < max(demand.gpus_per_task * max(demand.tasks_per_node, 1), demand.gpus_per_node, 1):
                 return None
+            free = min(free, demand.gpus_per_node or free)
             gpus, near = gpus + free, near + int(min(free, demand.gpus, most))
         return GresOffer(gpus, near)
 

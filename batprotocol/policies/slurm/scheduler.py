@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -302,10 +303,10 @@ class SlurmScheduler(Allocating, Scheduler):
 
     def _change(self, event: HostEvent) -> None:
         nodes, controller = self._nodes_of(event.hosts), self.controller
-        changes = {
+        changes: dict[HostChange, Callable[[int, float], None]] = {
             HostChange.DOWN: controller.fail,
             HostChange.DRAIN: controller.drain,
-            HostChange.UP: controller.resume,
+            HostChange.UP: partial(controller.resume, keeps_failing=True),
         }
         changes[event.state](nodes, self.now)
 

@@ -118,6 +118,46 @@ class JobPriorities(Protocol):
         """Compute the priorities of jobs; returns whether one has changed."""
 
 
+class NodeStates:
+    """The nodes that are down, drained or failing, as sets: bit i is node i.
+
+    Args:
+        count: the number of nodes.
+        up: those that are there in the beginning.
+    """
+
+    def __init__(self, count: int, up: int) -> None:
+        self._all = (1 << count) - 1
+        self._up, self._down, self._failing = up, 0, 0
+        self._new = self._all & ~up
+
+    @property
+    def available(self) -> int:
+        """The nodes that are neither down, drained nor failing."""
+        return self._up & ~self._failing
+
+    def goes_down(self, nodes: int) -> None:
+        """Nodes are down."""
+        self._up, self._down = self._up & ~nodes, self._down | nodes
+
+    def drain(self, nodes: int, *, fails: bool) -> None:
+        """Nodes are drained, or are said to fail."""
+        if fails:
+            self._failing |= nodes
+        else:
+            self._up &= ~nodes
+
+    def resume(self, nodes: int, *, keeps_failing: bool, leaves_down: bool) -> bool:
+        """Nodes are back; returns whether one of them was down or drained in slurm.conf, and was never there before."""
+        nodes &= self._all & ~(self._down if leaves_down else 0)
+        self._up, self._down = self._up | nodes, self._down & ~nodes
+        if not keeps_failing:
+            self._failing &= ~nodes
+        is_new = bool(nodes & self._new)
+        self._new &= ~nodes
+        return is_new
+
+
 class ControllerState:
     """The state of a controller.
 
@@ -134,7 +174,7 @@ class ControllerState:
         ended: the jobs that have ended not long ago, in that order.
         hetjobs: the heterogeneous jobs that have not ended, by their ids.
         now: the time, in seconds.
-        available: the nodes that are neither down nor drained.
+        nodes: which nodes can have jobs.
         completing: the nodes that no job can have yet, as they are not clean.
         others: how often something has changed that the queue does not show.
         idle_runs: how often all of the queue was tried in vain since something happened; idle_cycles: the same of
@@ -163,7 +203,7 @@ class ControllerState:
         self.ended: dict[str, SlurmJob] = {}
         self.hetjobs: dict[str, HetJob] = {}
         self.now = 0.0
-        self.available, self.completing = cluster.up, 0
+        self.nodes, self.completing = NodeStates(len(cluster.nodes), cluster.up), 0
         self.others = self.idle_runs = self.idle_cycles = 0
 
     @property

@@ -88,6 +88,47 @@ def test_a_task_has_the_cpus_of_its_gpus() -> None:
     ]
 
 
+def test_options_for_the_same_gpus_are_of_one_number() -> None:
+    """A job has one GPU of each node, and two GPUs: it has two nodes. A recorded run has the like."""
+    asked: list[dict[str, object]] = [
+        {"slurm": {"tasks": 2, "gpus_per_task": 1}, "gres": "gpu:1"},
+        {"slurm": {"gpus": 1}, "gres": "gpu:1"},
+        {"slurm": {"tasks": 1, "nodelist": "n0"}, "gres": "gpu:2"},
+        {"slurm": {"tasks": 1, "nodelist": "n1"}, "gres": "gpu:3"},
+        {"slurm": {"tasks": 1}, "gres": "gpu:1"},
+    ]
+    jobs = [
+        StaticJob(str(number), 1 + number * 4.0, 1, DelayProfile(300.0), 600.0, json.dumps(each))
+        for number, each in enumerate(asked)
+    ]
+    scheduler = SlurmScheduler(configuration_of(GPUS))
+    simulate(described_platform("n[0-1] cores=8"), Workload(jobs), scheduler)
+    assert [(start.nodes, start.time < 30) for start in scheduler.starts] == [
+        ((0, 1), True),
+        ((0,), True),
+        ((0,), True),
+        ((1,), True),
+        ((0,), False),
+    ]
+
+
+def test_a_node_gives_no_gpu_without_the_memory_that_comes_with_it() -> None:
+    """That is so, too, if the job asks for other memory. A real Slurm gave such a job another node."""
+    asked: list[dict[str, object]] = [
+        {"slurm": {"tasks": 1, "nodelist": "n0"}, "memory": "5000M"},
+        {"slurm": {"tasks": 1, "memory_per_cpu": 100}, "gres": "gpu:1"},
+        {"slurm": {"tasks": 1, "memory_per_cpu": 100}},
+    ]
+    jobs = [
+        StaticJob(str(number), 1 + number * 4.0, 1, DelayProfile(300.0), 600.0, json.dumps(each))
+        for number, each in enumerate(asked)
+    ]
+    conf = GPUS.replace("CR_Core", "CR_Core_Memory").replace("Gres=", "RealMemory=8000 Gres=")
+    scheduler = SlurmScheduler(configuration_of(conf.replace("Default=YES", "Default=YES DefMemPerGPU=4000")))
+    simulate(described_platform("n[0-1] cores=8"), Workload(jobs), scheduler)
+    assert [start.nodes for start in scheduler.starts] == [(0,), (1,), (0,)]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 8), st.integers(0, 7)), max_size=30))
 def test_jobs_of_a_row_have_different_cores(steps: list[tuple[bool, int, int]]) -> None:

@@ -114,6 +114,35 @@ def test_a_failing_node_keeps_its_job_and_gets_no_other() -> None:
     assert found["2"][1] == "n1,n2,n3"
 
 
+@pytest.mark.parametrize("state", ["UNDRAIN", "RESUME", "IDLE"])
+@pytest.mark.parametrize("first", ["FAIL", "DRAIN"])
+def test_nodes_come_back(first: str, state: str) -> None:
+    commands = (
+        (0.5, f"scontrol update NodeName=n0 State={first}"),
+        (50.0, f"scontrol update NodeName=n0 State={state}"),
+    )
+    found = starts(f"{NODES}\n{ALL}", {"nodes": 4}, commands=commands)
+    assert 50 < found["0"][0] < 60
+
+
+def test_a_failing_node_that_was_down_still_fails() -> None:
+    """UNDRAIN leaves a node that is down as it is, and a failing one fails until it is resumed."""
+    update = "scontrol update NodeName=n0 State="
+    commands = ((0.5, f"{update}FAIL"), (1.5, f"{update}DOWN"), (50.0, f"{update}UNDRAIN"), (99.0, f"{update}RESUME"))
+    assert starts(f"{NODES}\n{ALL}", {"nodes": 4}, commands=commands)["0"][0] > 99
+
+
+@pytest.mark.parametrize("user", ["ann", "bob"])
+def test_jobs_of_a_reservation_of_licences_start_within_its_time(user: str) -> None:
+    conf = f"Licenses=m:2\n{NODES}\n{ALL}"
+    create = "scontrol create ReservationName=r StartTime=now+60 Duration=5 Users=ann Licenses=m:1 Flags=LICENSE_ONLY"
+    found = starts(conf, {"nodes": 3, "user": user, "reservation": "r"}, commands=((0.5, create),))
+    if user == "ann":
+        assert 60 < found["0"][0] < 90
+    else:
+        assert not found
+
+
 def test_nodes_that_slurm_conf_drains_are_there_when_they_are_resumed() -> None:
     conf = f"NodeName=n[0-1] CPUs=1 State=DRAIN\nNodeName=n[2-3] CPUs=1\n{ALL}"
     found = starts(conf, {"nodes": 4}, commands=((40.0, "scontrol update NodeName=n[0-1] State=resume"),))
@@ -220,6 +249,19 @@ def submitted(*args: str) -> Asked:
         "events": [],
     }
     return next(data for _, _, data in jobs_of(run))
+
+
+@pytest.mark.parametrize(
+    ("args", "gres"),
+    [
+        (("--gres=gpu:1", "--gpus-per-node=2"), "gpu:1"),
+        (("--gpus-per-node=v100:2", "--gres=gpu:v100:1,fpga:1"), "gpu:v100:1,fpga:1"),
+        (("--gpus-per-node=2",), "gpu:2"),
+    ],
+)
+def test_the_last_number_of_gpus_on_each_node_counts(args: tuple[str, ...], gres: str) -> None:
+    """A real Slurm gave one GPU to a job with `--gres=gpu:1` and `--gpus-per-node=2`."""
+    assert submitted(*args)["gres"] == gres
 
 
 @pytest.mark.parametrize(
