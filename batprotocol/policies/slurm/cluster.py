@@ -163,7 +163,7 @@ class PartitionAccess(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, line: PartitionLine) -> PartitionAccess:
         """The rules of a line of slurm.conf.
 
-        >>> PartitionAccess.of(PartitionLine(name="p", allow_accounts=("a",))).refusal("u", "b", "", "normal", "")
+        >>> PartitionAccess.of(PartitionLine(name="p", allow_accounts=("a",))).reason("b", "normal")
         'Invalid account or account/partition combination specified'
         """
         return cls(
@@ -177,11 +177,11 @@ class PartitionAccess(msgspec.Struct, frozen=True, kw_only=True):
             takes_jobs=line.state in ("UP", "DOWN"),
         )
 
-    def refusal(self, user: str, account: str, group: str, qos: str, reservation: str) -> str:
-        """Slurm's reason for which it refuses a job; "" if there is none.
+    def refusal(self, user: str, group: str, reservation: str) -> str:
+        """Slurm's reason for which it refuses a job, whatever its account and quality of service; "" if there is none.
 
         Args:
-            user, account, group, qos: those of the job; "" if it has none.
+            user, group: those of the job; "" if it has none.
             reservation: its reservation; "" if it has none.
         """
         if not self.takes_jobs:
@@ -190,30 +190,30 @@ class PartitionAccess(msgspec.Struct, frozen=True, kw_only=True):
             return "Access/permission denied: only root may use the partition"
         if self.groups is not None and group and group not in self.groups and user != _ROOT:
             return "User's group not permitted to use this partition"
-        return self.reason(account, qos, reservation)
+        return "Requested reservation is invalid: the partition needs one" if self.lacks(reservation) else ""
 
     @property
     def is_open(self) -> bool:
-        """Whether it keeps no job waiting."""
-        return self in (_OPEN, _CLOSED)
+        """Whether it takes jobs of all accounts and qualities of service."""
+        return self.accounts is None and self.qos is None and not (self.denied_accounts or self.denied_qos)
 
-    def reason(self, account: str, qos: str, reservation: str) -> str:
-        """Slurm's reason for which a job that is submitted waits, and another one is refused; "" if there is none.
+    def lacks(self, reservation: str) -> bool:
+        """Whether a job lacks a reservation; `reservation`: that of the job, "" if it has none."""
+        return self.needs_reservation and not reservation
+
+    def reason(self, account: str, qos: str) -> str:
+        """Slurm's reason for which a job does not start, and is refused with EnforcePartLimits; "" if there is none.
 
         Args:
-            account, qos, reservation: those of the job; "" if it has none.
+            account, qos: those of the job; "" if it has none.
         """
-        if self.needs_reservation and not reservation:
-            return "Requested reservation is invalid: the partition needs one"
         if (self.accounts is not None and account not in self.accounts) or account in self.denied_accounts:
             return "Invalid account or account/partition combination specified"
-        if (self.qos is not None and qos not in self.qos) or qos in self.denied_qos:
-            return "Invalid qos specification"
-        return ""
+        return "" if self.takes_quality(qos) else "Invalid qos specification"
 
-
-_OPEN: Final = PartitionAccess()
-_CLOSED: Final = PartitionAccess(takes_jobs=False)
+    def takes_quality(self, qos: str) -> bool:
+        """Whether jobs of a quality of service may use it."""
+        return (self.qos is None or qos in self.qos) and qos not in self.denied_qos
 
 
 def _set(names: tuple[str, ...] | None) -> frozenset[str] | None:

@@ -276,10 +276,9 @@ class Controller:
 
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
-        rules = self.rules
         for job, never in self._waiting.gather(self._state.now):
             asks = job.min_nodes, job.max_nodes, job.limit
-            open_to = [each for each in job.partitions if each.takes(*asks) and rules.admits(job, each)]
+            open_to = [each for each in job.partitions if each.takes(*asks) and not each.access.lacks(job.reservation)]
             if never is None and open_to:
                 self._waiting.remove(job)
                 self._state.priorities.eligible(job, self._state.now)
@@ -366,6 +365,8 @@ class Controller:
 
     def start_on(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
         """Start a job on some of these nodes; returns an `StartOutcome`."""
+        if not self.rules.admits(job, partition):
+            return StartOutcome.BUSY  # although it has nodes, which are set aside for it
         if not self.rules.may_start(job, partition):
             return StartOutcome.LIMITED
         return self._start(job, partition, nodes & ~self._state.completing, minutes)
@@ -382,7 +383,7 @@ class Controller:
             nodes = 0 if left is None else left.nodes & self.available
             nodes &= partition.nodes & job.allowed & ~(used | self._state.completing)
             found = None if job.required & ~nodes else self._starts.now(job, partition, nodes, self.second)
-            if found is None or self.rules.lacks_licenses(job, self.second):
+            if found is None or self.rules.lacks_licenses(job, self.second) or not self.rules.admits(job, partition):
                 break
             placed.append(found)
             used |= found.nodes

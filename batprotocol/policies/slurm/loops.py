@@ -317,6 +317,8 @@ class _MainRun:
                 return False
         elif partition.name in self.failed:
             return False
+        if not starter.rules.admits(job, partition):
+            return False
         was_limited = bool(job.reason)
         if not starter.rules.may_start(job, partition):
             if self.loops.assoc_limit_stop and not was_limited:
@@ -475,6 +477,8 @@ class _BackfillRun:
                 self.started += len(parts)
 
     def _look(self, job: SlurmJob, partition: ClusterPartition) -> None:
+        if not partition.access.takes_quality(job.quality):
+            return  # a job of an account that the partition does not take has nodes set aside
         self.tested += 1
         others = 0.0 if job.het is None else self.hets.look(job, partition)
         if others > self.window_end:
@@ -765,7 +769,7 @@ class _CompiledRun(_BackfillRun):
         rules = self.starter.rules
         is_odd = (rules.has_limits and not self.loops.assoc_limit_stop) or rules.reserves_nothing(job)
         is_odd = is_odd or bool(job.alternatives or job.counts)  # features
-        is_odd = is_odd or job.het is not None
+        is_odd = is_odd or job.het is not None or not partition.access.takes_quality(job.quality)
         flags = _PLAIN if not (job.reservation or job.leaves or job.required or is_odd) else 0
         flags |= _ASKS if job.array is not None or job.licenses or not partition.is_up else 0
         flags |= 0 if self.linear.takes_best_fit(job, partition) else _CHOOSES

@@ -89,6 +89,7 @@ class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
         minutes: its time limit in minutes; None: that of its partition.
         nice: subtracted from its priority.
         tres: the resources that it asks for, of all nodes together, by name: `cpu`, `mem` in MiB, `node`, `gres/gpu`...
+            Without `mem`, all memory of its nodes counts.
         submitted: when it was submitted, in seconds.
         fixed: a priority that an administrator set; None: it is computed. 0: the job is held.
     """
@@ -560,6 +561,8 @@ class MultifactorPriorities:
         found = 0.0
         for name, weight in self._rules.weight_tres.items():
             asked = facts.tres.get(name, 0.0)
+            if name == "mem" and not asked and totals.get("node"):  # all of its nodes, as Slurm counts it
+                asked = facts.nodes * totals["mem"] / totals["node"]
             if not self._rules.normal_tres:
                 found += weight * asked
             elif totals.get(name):
@@ -779,7 +782,8 @@ def _asked(job: SlurmJob) -> dict[str, float]:
     memory, each = job.memory, job.memory_per_cpu
     if not memory and not each:
         memory, each = first.memory_per_node, first.memory_per_cpu
-    found = {"cpu": float(cpus), "node": float(nodes), "mem": float(each * cpus if each else memory * nodes)}
+    memory = each * cpus or memory * nodes or job.memory_per_gpu * job.gpus
+    found = {"cpu": float(cpus), "node": float(nodes), "mem": float(memory)}
     for name, type, count in (
         *((name, type, count * nodes) for name, type, count in job.gres),
         ("gpu", job.gpu_type, job.gpus),

@@ -269,6 +269,7 @@ class _RunningJob(NamedTuple):
 # The limits that a job would break
 
 
+_TOO_LARGE: Final = "Requested partition configuration not available now: it asks for too many nodes or minutes"
 _WORDS: Final = {"cpu": "Cpu", "node": "Node", "mem": "Memory", "billing": "Billing", "energy": "Energy"}
 
 
@@ -707,22 +708,24 @@ class SlurmRules:
         """Leave out the partitions that a job may not use."""
         standing = self._keeper.members.standing(job, job.partitions[0].name)
         job.quality = job.qos if standing.qos is None else standing.qos.name
-        who = job.user, standing.account, job.group, job.quality, job.reservation
-        reasons = {each.name: each.access.refusal(*who) for each in job.partitions}
+        reasons = {each.name: each.access.refusal(job.user, job.group, job.reservation) for each in job.partitions}
         allowed = tuple(each for each in job.partitions if not reasons[each.name])
         if not allowed:
             raise InputError(f"{reasons[job.partitions[0].name]} ({job.partitions[0].name})")
-        fitting = [each for each in allowed if each.fits(job.min_nodes, job.max_nodes, job.limit)]
-        if (self._enforces == "all" and len(fitting) < len(allowed)) or (self._enforces == "any" and not fitting):
-            raise InputError(
-                "Requested partition configuration not available now: it asks for too many nodes or minutes"
-            )
+        refused = [each.access.reason(standing.account, job.quality) for each in allowed]
+        refused = [
+            reason or ("" if each.fits(job.min_nodes, job.max_nodes, job.limit) else _TOO_LARGE)
+            for each, reason in zip(allowed, refused, strict=True)
+        ]
+        if (self._enforces == "all" and any(refused)) or (self._enforces == "any" and all(refused)):
+            place = next(place for place, reason in enumerate(refused) if reason)
+            raise InputError(f"{refused[place]} ({allowed[place].name})")
         job.partitions = allowed
 
     def admits(self, job: SlurmJob, partition: ClusterPartition) -> bool:
-        """Whether the rules of access of a partition, which an operator can change, let a job start that waits."""
+        """Whether a partition has a job of this account and quality of service start."""
         access = partition.access
-        return access.is_open or not access.reason(self.account_of(job), job.quality, job.reservation)
+        return access.is_open or not access.reason(self.account_of(job), job.quality)
 
     def account_of(self, job: SlurmJob) -> str:
         """The account of a job: its own, or that of its user."""

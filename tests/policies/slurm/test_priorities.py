@@ -144,6 +144,7 @@ def job(number: int = 1, **facts: Any) -> JobFacts:
         (["PriorityWeightAssoc=300"], {"user": "nobody"}, {}),
         (["PriorityWeightTRES=CPU=320,GRES/gpu=100"], {"tres": {"cpu": 8.0, "gres/gpu": 4.0}}, {"tres": 105.0}),
         (["PriorityWeightTRES=Mem=800"], {"tres": {"mem": 500.0}, "partitions": ("q",)}, {"tres": 100.0}),
+        (["PriorityWeightTRES=Mem=800"], {"tres": {"mem": 0.0}}, {"tres": 200.0}),  # all memory of two nodes
         (["PriorityWeightTRES=cpu=2", "PriorityFlags=NO_NORMAL_TRES"], {"tres": {"cpu": 8.0}}, {"tres": 16.0}),
         (
             ["PriorityWeightQOS=2", "PriorityWeightPartition=2", "PriorityFlags=NO_NORMAL_ALL"],

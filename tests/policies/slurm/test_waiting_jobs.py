@@ -92,6 +92,19 @@ def test_rules_of_access_hold_for_jobs_that_wait(key: str) -> None:
     assert [found[number][0] > 150 for number in "12"] == [True, True]
 
 
+@pytest.mark.parametrize(("rule", "has_plan"), [("DenyAccounts=root", True), ("DenyQOS=low", False)])
+def test_a_job_whose_account_its_partition_does_not_take_has_nodes_set_aside(rule: str, has_plan: bool) -> None:
+    """Once, it was refused. Slurm refuses it with EnforcePartLimits only, and else it waits for other rules."""
+    denied = {"nodes": 2, "account": "root", "qos": "low"}
+    jobs = {"nodes": 2, "runs": 300.0}, denied, {"nodes": 4}, {"nodes": 1, "limit": 120.0}
+    conf = f"SchedulerParameters=bf_interval=10\n{NODES}\n{ALL} {rule}"
+    update = "scontrol update PartitionName=p " + rule.partition("=")[0] + "=other"
+    found = starts(conf, *jobs, commands=((400.0, update),))
+    assert 300 < found["2"][0] < 400 < found["1"][0]
+    assert (found["3"][0] < 100) == (not has_plan)
+    assert (found["3"][0] > 300) == has_plan
+
+
 def test_a_failing_node_keeps_its_job_and_gets_no_other() -> None:
     commands = ((5.0, "scontrol update NodeName=n0 State=FAIL"), (200.0, "scontrol update NodeName=n0 State=RESUME"))
     found = starts(f"{NODES}\n{ALL}", {"nodes": 4, "runs": 50.0}, {"nodes": 4}, {"nodes": 3}, commands=commands)
