@@ -635,7 +635,7 @@ class BasicOrder:
         self._take(job, now)
 
     def frees(self, job: SlurmJob) -> bool:
-        """A held job that is about to get another nice value, which is added to its priority of 0, is held no longer."""
+        """A held job is held no longer with another nice value, which is added to its priority of 0."""
         self._bases[job.id] = job.nice
         return True
 
