@@ -307,6 +307,8 @@ def _reused(
         first_only: whether only the first node of each job counts.
     """
     starts = sorted((each["t"], number_of(each["job"]), each["nodes"]) for each in run["starts"])
+    backfilled = {each["t"] for each in run["starts"] if each["by"] == "backfill"}
+    backfills = [time for time, text in run["log"] if "_backfill: beginning" in text]
     began: dict[str, list[tuple[float, list[str]]]] = {}
     taken: dict[str, list[float]] = {}
     for time, job, text in starts:
@@ -324,8 +326,9 @@ def _reused(
         ]
         if later:
             first = min(later)
-            before = bisect_right(loops, first) - 1
-            loop = loops[before] if before >= 0 and first - loops[before] < 1.0 else first
+            begins = backfills if first in backfilled else loops
+            before = bisect_right(begins, first) - 1
+            loop = begins[before] if before >= 0 and first - begins[before] < 1.0 else first
             found[end, job] = max(loop, end + 0.002) - 0.001
     return found
 

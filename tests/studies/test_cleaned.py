@@ -59,6 +59,15 @@ def test_nodes_that_another_job_got_were_clean() -> None:
     assert "1" not in phases_of(run_of(log, [(2.0, "1", "n[0-3]")])).epilogs
 
 
+def test_nodes_that_backfill_gave_to_another_job_were_clean_when_it_began() -> None:
+    begins = 8.05, "sched/backfill: _attempt_backfill: beginning"
+    used = run_of(
+        [at(2.0, full=True), end(8.0, 1), begins, end(14.0, 2)], [(2.0, "1", "n[0-3]"), (8.06, "2", "n[0-3]")]
+    )
+    used["starts"][1]["by"] = "backfill"
+    assert phases_of(used).epilogs["1"] < 0.05
+
+
 def test_nodes_that_another_job_got_early_were_not_clean_late() -> None:
     """The run at 9.5 s is too early after a tick. Nodes that were clean by then had the run before it come at once."""
     log = [at(2.0, full=True), end(8.0, 1), at(8.06), at(9.5), end(14.0, 2)]
