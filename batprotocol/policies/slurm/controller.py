@@ -566,9 +566,8 @@ class Controller:
             if new.priority is not None and not job.is_held:
                 job.fixed, job.nice = new.priority, 0
             if new.nice is not None and job.fixed is None:
-                if job.is_held:  # it gets a priority, and so it is held no longer
-                    job.is_held = False
-                    state.priorities.freed(job, state.now)
+                if job.is_held:
+                    job.is_held = not state.priorities.frees(job)
                 job.nice = new.nice
             if not job.is_held:
                 state.priorities.changed(job, state.now)

@@ -634,9 +634,10 @@ class BasicOrder:
         """A job is held no longer: it comes behind all others."""
         self._take(job, now)
 
-    def freed(self, job: SlurmJob, now: float) -> None:
-        """A held job is about to get another nice value, which is added to its priority of 0."""
+    def frees(self, job: SlurmJob) -> bool:
+        """A held job is held no longer with another nice value, which is added to its priority of 0."""
         self._bases[job.id] = job.nice
+        return True
 
     def changed(self, job: SlurmJob, now: float) -> None:
         """An operator has changed a job that waits and is not held."""
@@ -702,9 +703,9 @@ class MultifactorOrder:
         self.priorities.changed(_facts(key, job), now)
         job.priority = dict(self.priorities.released(key, now))
 
-    def freed(self, job: SlurmJob, now: float) -> None:
-        """A held job is about to get another nice value, and its priority is computed anew."""
-        self.released(job, now)
+    def frees(self, job: SlurmJob) -> bool:
+        """A held job stays so with another nice value, which counts when it is released."""
+        return False
 
     def changed(self, job: SlurmJob, now: float) -> None:
         """An operator has changed a job that waits and is not held."""

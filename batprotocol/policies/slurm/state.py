@@ -108,8 +108,8 @@ class JobPriorities(Protocol):
     def released(self, job: SlurmJob, now: float) -> None:
         """A job is held no longer: it gets a new priority."""
 
-    def freed(self, job: SlurmJob, now: float) -> None:
-        """A held job is about to get another nice value, which makes it one that is not held."""
+    def frees(self, job: SlurmJob) -> bool:
+        """Whether a held job that is about to get another nice value is held no longer then."""
 
     def changed(self, job: SlurmJob, now: float) -> None:
         """An operator has changed a job that waits and is not held."""

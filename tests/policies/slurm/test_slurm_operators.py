@@ -71,6 +71,19 @@ ORDERS = {
         "",
         "0231",
     ),
+    "a held job with factors stays so with a nice value": (
+        [(5.0, "scontrol hold 1"), (6.0, "scontrol update JobId=1 Nice=-20")],
+        FACTORS,
+        "023",
+    ),
+    "a held job with factors has its nice value when it is released": (
+        [
+            *((4.0, "scontrol update JobId=1,2,3 QOS=high"), (5.0, "scontrol hold 1")),
+            *((6.0, "scontrol update JobId=1 Nice=50"), (7.0, "scontrol release 1")),
+        ],
+        FACTORS,
+        "0231",
+    ),
     "a job that was freed by a nice value may get a priority": (
         [
             *((5.0, "scontrol hold 3"), (6.0, "scontrol update JobId=3 Nice=-20")),
