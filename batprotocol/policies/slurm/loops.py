@@ -717,7 +717,7 @@ class _BackfillRun:
 _LIKENESS: Final = attrgetter(
     *("restarts", "limit", "min_nodes", "max_nodes", "tasks", "cpus_per_task", "memory", "gres", "gpus", "priority")
 )
-"""The values by which tasks of an array are told apart that Slurm has as one job while they wait."""
+"""The values in which tasks of an array agree that Slurm has as one job while they wait."""
 
 
 # The same in C (native/plan.c), where jobs have whole nodes
