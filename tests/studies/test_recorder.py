@@ -111,7 +111,8 @@ ALWAYS = {("cluster", "clustername"), ("node", "nodename")}
 def followed() -> set[tuple[str, str]]:
     """The options that the policy `slurm` follows, with the names of their places in plans."""
     is_followed = ParameterStanding.FOLLOWED
-    found = {("sbatch", name) for name, standing in SBATCH.items() if standing is is_followed}
+    submission = "sbatch"
+    found = {(submission, name) for name, standing in SBATCH.items() if standing is is_followed}
     found |= {("cluster", row.name.lower()) for row in CLUSTER.values() if standing_of(row) is is_followed}
     found |= {("SchedulerParameters", row.name.lower()) for row in OPTIONS.values() if standing_of(row) is is_followed}
     found |= {("PriorityFlags", name.lower()) for name in PRIORITY_FLAGS}

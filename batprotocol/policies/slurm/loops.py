@@ -10,7 +10,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from operator import and_
+from operator import and_, attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from batprotocol.policies.availability import Steps
@@ -425,6 +425,7 @@ class _BackfillRun:
         self.until = now if starter.preempts or loops.assoc_limit_stop else math.inf
         self.blocked: dict[str, int] = {}
         self.arrays: Counter[tuple[str, str]] = Counter()
+        self.tasks: dict[str, list[SlurmJob]] = {}  # those of arrays that have a plan
         self.rejected: set[tuple[str, str, str]] = set()
         self.preempting: set[SlurmJob] = set()
         self.hets = HetStarts()
@@ -599,9 +600,13 @@ class _BackfillRun:
             elif start <= now:
                 if minutes < limit:
                     limit = max(minutes, self._until_planned(placement.nodes, limit))
-                outcome = starter.start_on(job, partition, nodes, limit)
+                task = self._first_task(job)
+                outcome = starter.start_on(task, partition, nodes, limit)
                 if outcome == StartOutcome.STARTED:
                     self.started += 1
+                    if task is not job:
+                        job.planned, job.planned_nodes = task.planned, task.planned_nodes
+                        self.tasks[job.array or ""].append(job)
                     return
                 if outcome == StartOutcome.PREEMPTS:
                     self.preempting.add(job)
@@ -634,6 +639,13 @@ class _BackfillRun:
                 self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
             return
         self.note_rejection(job, partition)
+
+    def _first_task(self, job: SlurmJob) -> SlurmJob:
+        """The task that starts in place of a job: the first one of its array that waits, even if that has a plan."""
+        for task in self.tasks.get(job.array or "", ()):
+            if task.stage is JobStage.PENDING and task.task < job.task and _LIKENESS(task) == _LIKENESS(job):
+                return task
+        return job
 
     def _until_planned(self, nodes: int, limit: float) -> float:
         """The whole minutes, up to a limit, until one of the nodes is planned for another job."""
@@ -699,6 +711,13 @@ class _BackfillRun:
         self.counts["reserved", partition.name] += 1
         if job.array is not None:
             self.arrays[job.array, partition.name] += 1
+            self.tasks.setdefault(job.array, []).append(job)
+
+
+_LIKENESS: Final = attrgetter(
+    *("restarts", "limit", "min_nodes", "max_nodes", "tasks", "cpus_per_task", "memory", "gres", "gpus", "priority")
+)
+"""The values in which tasks of an array agree that Slurm has as one job while they wait."""
 
 
 # The same in C (native/plan.c), where jobs have whole nodes
@@ -753,10 +772,8 @@ class _CompiledRun(_BackfillRun):
             if why == _TO_THE_END:
                 break
             _, _, entry = entries[place]
-            if why == _NOT_PLAIN:
-                self._look(entry.job, entry.partition)
-            else:
-                self._test(entry.job, entry.partition)
+            look = self._look if why == _NOT_PLAIN else self._test
+            look(entry.job, entry.partition)
             place += 1
 
     def row_of(self, job: SlurmJob, partition: ClusterPartition) -> tuple[int, int, int, int, int]:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import cluster_of, members
 from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.policies.slurm.resources import tasks_dealt
@@ -31,7 +32,9 @@ ALL = "PartitionName=p Nodes=ALL Default=YES"
 Asked = Mapping[str, Any]
 
 
-def starts(conf: str, *jobs: Asked, commands: tuple[tuple[float, str], ...] = ()) -> dict[str, tuple[float, str]]:
+def starts(
+    conf: str, *jobs: Asked, commands: tuple[tuple[float, str], ...] = (), phases: Phases = USUAL
+) -> dict[str, tuple[float, str]]:
     """When and where jobs start that come one after the other within a second, by their numbers.
 
     A job has `nodes`, `runs` (its seconds), `limit` (in seconds) and the data of requests; `at` is its submission.
@@ -43,7 +46,7 @@ def starts(conf: str, *jobs: Asked, commands: tuple[tuple[float, str], ...] = ()
         limit = data.pop("limit", 600.0)
         static.append(StaticJob(str(number), at, size, DelayProfile(seconds), limit, json.dumps(data)))
     qos = accounting_of([("qos", "Name|Priority\nnormal|0\nlow|0")])
-    scheduler = SlurmScheduler(configuration_of(conf), accounting=qos)
+    scheduler = SlurmScheduler(configuration_of(conf), phases, accounting=qos)
     texts = [(time, json.dumps({"slurm": text})) for time, text in commands]
     events = [ExternalEventList.of(texts, corrected=True)] if texts else []
     simulate(described_platform("n[0-3] cores=1"), Workload(static), scheduler, external_events=events)
@@ -249,6 +252,16 @@ def submitted(*args: str) -> Asked:
         "events": [],
     }
     return next(data for _, _, data in jobs_of(run))
+
+
+def test_the_first_task_of_an_array_starts_even_if_it_has_a_plan() -> None:
+    """The first task is planned on n0, which is not clean. The second one could start: Slurm starts the first."""
+    conf = f"SchedulerParameters=bf_interval=10\n{NODES}\n{ALL}"
+    before = {"runs": 30.0}, {"nodes": 2, "runs": 400.0}, {"nodes": 4}
+    tasks = [{"at": 33.0, "limit": 60.0, "array": f"9_{task}"} for task in (0, 1)]
+    found = starts(conf, *before, *tasks, phases=Phases(epilogs={"0": 50.0}))
+    assert found["3"][1] == "n3"
+    assert found["3"][0] < 45 < found["4"][0]
 
 
 @pytest.mark.parametrize(
