@@ -308,7 +308,7 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
     for time, text in run["log"]:
         found = re.match(r"update_node: node (\S+) state set to (\S+)", text)
         if found:
-            state = _NODE_STATES.get(found[2], "RESUME")
+            state = "UNDRAIN" if _is_undrained(run, time) else _NODE_STATES.get(found[2], "RESUME")
             if found[2] == "IDLE" and _answer(run, found[1], time) < time + _SILENCE:
                 silent[found[1]] = time
                 yield time, json.dumps({"slurm": f"scontrol update NodeName={found[1]} Reason=test"})
@@ -340,6 +340,13 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             continue
         if words[0] in ("scancel", "scontrol"):
             yield each["t_returned"] - _REPLY, json.dumps({"slurm": " ".join(words)})
+
+
+def _is_undrained(run: Mapping[str, Any], time: float) -> bool:
+    """Whether a command undrains nodes at a time. The log has the state that they are in then: DOWN, if they are."""
+    return any(
+        "State=undrain" in each["cmd"] and each["t_sent"] <= time <= each["t_returned"] for each in run["events"]
+    )
 
 
 _UNAVAILABLE: Final = "slurm_suspend error: requested partition configuration not available now"

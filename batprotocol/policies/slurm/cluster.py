@@ -240,6 +240,7 @@ class ClusterNode(msgspec.Struct, frozen=True, gc=False):
         features: what constraints can name.
         weight: nodes with a smaller weight are used first.
         is_up: whether jobs can start there in the beginning.
+        is_drained: whether slurm.conf drains it. If it is not up otherwise, it is down.
         record: the place of its line among those that name nodes: of equal weight, nodes of an earlier line come first.
     """
 
@@ -252,6 +253,7 @@ class ClusterNode(msgspec.Struct, frozen=True, gc=False):
     features: frozenset[str] = frozenset()
     weight: int = 1
     is_up: bool = True
+    is_drained: bool = False
     record: int = 0
 
     @property
@@ -512,6 +514,7 @@ def _node(line: NodeLine) -> ClusterNode:
         features=frozenset(line.features),
         weight=line.weight,
         is_up=line.state in ("UNKNOWN", "CLOUD"),
+        is_drained=line.state in ("DRAIN", "FAIL"),
         record=line.record,
     )
 

@@ -21,6 +21,7 @@ from batprotocol.policies.slurm.cluster import ClusterPartition, bits_of, lowest
 from batprotocol.policies.slurm.controller import Controller, JobUpdate
 from batprotocol.policies.slurm.queue import JobStage, SlurmJob, number_of
 from batprotocol.policies.slurm.reservations import LicenseReservation, NodeReservation
+from batprotocol.policies.slurm.state import NodeStates
 from batprotocol.sites.slurm.configuration_values import missed_by
 from batprotocol.sites.slurm.parameters import RECORDS, ParameterStanding
 from batprotocol.sites.slurm.texts import flag, minutes, span
@@ -187,11 +188,11 @@ _VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
 
 _STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
     "DOWN": Controller.fail,
-    "FAIL": partial(Controller.drain, fails=True),
-    "DRAIN": Controller.drain,
-    "IDLE": Controller.resume,
-    "RESUME": Controller.resume,
-    "UNDRAIN": partial(Controller.resume, leaves_down=True),
+    "FAIL": partial(Controller.withdraw, how=NodeStates.say_failing),
+    "DRAIN": partial(Controller.withdraw, how=NodeStates.drain),
+    "IDLE": partial(Controller.give_back, how=NodeStates.resume),
+    "RESUME": partial(Controller.give_back, how=NodeStates.resume),
+    "UNDRAIN": partial(Controller.give_back, how=NodeStates.undrain),
 }
 """The states of nodes that operators set."""
 

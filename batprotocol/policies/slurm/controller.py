@@ -7,7 +7,7 @@ for the `next_time` at which it does something without a report.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,7 +21,14 @@ from batprotocol.policies.slurm.queue import HetJob, JobStage, NodeShare, SlurmJ
 from batprotocol.policies.slurm.reservations import NodeReservation
 from batprotocol.policies.slurm.rules import SlurmRules, grace_end, may_preempt
 from batprotocol.policies.slurm.selection import Linear, NodeReleases, PossibleStart
-from batprotocol.policies.slurm.state import ControllerActions, ControllerState, Endings, JobPriorities, PossibleStarts
+from batprotocol.policies.slurm.state import (
+    ControllerActions,
+    ControllerState,
+    Endings,
+    JobPriorities,
+    NodeStates,
+    PossibleStarts,
+)
 from batprotocol.workloads.requests import Request
 from batprotocol.workloads.requests.notation import Dependency
 
@@ -750,21 +757,18 @@ class Controller:
         self._endings.kill(lost)
         self._state.ask()
 
-    def drain(self, nodes: int, now: float, *, fails: bool = False) -> None:
-        """No job starts on nodes any more, which an operator drains, or says are failing."""
+    def withdraw(self, nodes: int, now: float, how: Callable[[NodeStates, int], None] = NodeStates.leave) -> None:
+        """No job starts on nodes any more, as an event says; or as an operator does, with another method."""
         self.advance(now)
         self._state.others += 1
-        self._state.nodes.drain(nodes, fails=fails)
+        how(self._state.nodes, nodes)
         self._clock.renew(now)
 
-    def resume(self, nodes: int, now: float, *, keeps_failing: bool = False, leaves_down: bool = False) -> None:
-        """Nodes are back. The first loop sees them in its next run, and runs because of them if they are new.
-
-        Nodes are new that slurm.conf has as drained or down, and that have not been there before.
-        """
+    def give_back(self, nodes: int, now: float, how: Callable[[NodeStates, int], bool] = NodeStates.return_) -> None:
+        """Nodes are back. The first loop sees them in its next run, and runs because of those that were never there."""
         self.advance(now)
         self._state.others += 1
-        if self._state.nodes.resume(nodes, keeps_failing=keeps_failing, leaves_down=leaves_down):
+        if how(self._state.nodes, nodes):
             self._state.ask()
         self._clock.renew(now)
 

@@ -695,11 +695,7 @@ class SlurmRules:
         return self._keeper.has_limits
 
     def submitted(self, job: SlurmJob) -> None:
-        """A job is submitted. Its partitions are then those that it may use.
-
-        Raises:
-            InputError: it is refused, with Slurm's reason.
-        """
+        """A job is submitted. Its partitions are then those that it may use; an `InputError` says why it is refused."""
         self.licenses.check(job)
         self._enter(job)
         self._keeper.submitted(job)
@@ -726,6 +722,10 @@ class SlurmRules:
         """Whether a partition has a job of this account and quality of service start."""
         access = partition.access
         return access.is_open or not access.reason(self.account_of(job), job.quality)
+
+    def has_association(self, job: SlurmJob) -> bool:
+        """Whether the accounting knows the user of a job in its account. Without accounting, it knows nobody."""
+        return bool(self._keeper.members.standing(job, job.partitions[0].name).chain)
 
     def account_of(self, job: SlurmJob) -> str:
         """The account of a job: its own, or that of its user."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -305,8 +304,8 @@ class SlurmScheduler(Allocating, Scheduler):
         nodes, controller = self._nodes_of(event.hosts), self.controller
         changes: dict[HostChange, Callable[[int, float], None]] = {
             HostChange.DOWN: controller.fail,
-            HostChange.DRAIN: controller.drain,
-            HostChange.UP: partial(controller.resume, keeps_failing=True),
+            HostChange.DRAIN: controller.withdraw,
+            HostChange.UP: controller.give_back,
         }
         changes[event.state](nodes, self.now)
 

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from batprotocol.model import FinalJobState
 from batprotocol.policies.rules import PreemptMode
 from batprotocol.policies.slurm.clock import LoopClock, Phases
-from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster
+from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, bits_of
 from batprotocol.policies.slurm.consumable import Consumable
 from batprotocol.policies.slurm.queue import (
     HetJob,
@@ -44,6 +44,7 @@ __all__ = [
     "JobPriorities",
     "Linear",
     "NodeSelector",
+    "NodeStates",
     "PossibleStart",
     "PossibleStarts",
     "TimeLimits",
@@ -121,38 +122,59 @@ class JobPriorities(Protocol):
 class NodeStates:
     """The nodes that are down, drained or failing, as sets: bit i is node i.
 
+    An operator drains nodes, and a node that answers again stays drained. An event of hosts can drain nodes, too: these
+    are back with the event that says so.
+
     Args:
         count: the number of nodes.
         up: those that are there in the beginning.
+        drained: those that slurm.conf drains.
     """
 
-    def __init__(self, count: int, up: int) -> None:
+    def __init__(self, count: int, up: int, drained: int) -> None:
         self._all = (1 << count) - 1
-        self._up, self._down, self._failing = up, 0, 0
+        self._up, self._down, self._drained, self._failing = up | drained, 0, drained, 0
         self._new = self._all & ~up
 
     @property
     def available(self) -> int:
         """The nodes that are neither down, drained nor failing."""
-        return self._up & ~self._failing
+        return self._up & ~(self._drained | self._failing)
 
     def goes_down(self, nodes: int) -> None:
         """Nodes are down."""
         self._up, self._down = self._up & ~nodes, self._down | nodes
 
-    def drain(self, nodes: int, *, fails: bool) -> None:
-        """Nodes are drained, or are said to fail."""
-        if fails:
-            self._failing |= nodes
-        else:
-            self._up &= ~nodes
+    def leave(self, nodes: int) -> None:
+        """An event of hosts says that nodes get no more jobs."""
+        self._up &= ~nodes
 
-    def resume(self, nodes: int, *, keeps_failing: bool, leaves_down: bool) -> bool:
-        """Nodes are back; returns whether one of them was down or drained in slurm.conf, and was never there before."""
-        nodes &= self._all & ~(self._down if leaves_down else 0)
+    def drain(self, nodes: int) -> None:
+        """An operator drains nodes."""
+        self._drained |= nodes
+
+    def say_failing(self, nodes: int) -> None:
+        """An operator says that nodes are failing."""
+        self._failing |= nodes
+
+    def return_(self, nodes: int) -> bool:
+        """Nodes answer again; returns whether one of them was down in slurm.conf, and was never there before."""
+        nodes &= self._all
         self._up, self._down = self._up | nodes, self._down & ~nodes
-        if not keeps_failing:
-            self._failing &= ~nodes
+        return self._see(nodes)
+
+    def undrain(self, nodes: int) -> bool:
+        """An operator undrains nodes: those that are down stay down, and fail if they did; returns as `return_`."""
+        self._drained &= ~nodes
+        return self.resume(nodes & ~self._down)
+
+    def resume(self, nodes: int) -> bool:
+        """An operator resumes nodes; returns as `return_`."""
+        self._drained &= ~nodes
+        self._failing &= ~nodes
+        return self.return_(nodes)
+
+    def _see(self, nodes: int) -> bool:
         is_new = bool(nodes & self._new)
         self._new &= ~nodes
         return is_new
@@ -203,7 +225,8 @@ class ControllerState:
         self.ended: dict[str, SlurmJob] = {}
         self.hetjobs: dict[str, HetJob] = {}
         self.now = 0.0
-        self.nodes, self.completing = NodeStates(len(cluster.nodes), cluster.up), 0
+        drained = bits_of(number for number, node in enumerate(cluster.nodes) if node.is_drained)
+        self.nodes, self.completing = NodeStates(len(cluster.nodes), cluster.up, drained), 0
         self.others = self.idle_runs = self.idle_cycles = 0
 
     @property

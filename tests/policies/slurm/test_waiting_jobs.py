@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.model import DelayProfile
+from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import cluster_of, members
@@ -24,6 +25,8 @@ from batprotocol.simulator import ExternalEventList, StaticJob, Workload, descri
 from batprotocol.sites.slurm.accounting import accounting_of
 from batprotocol.sites.slurm.configuration import configuration_of
 from batprotocol.studies.recorded import jobs_of
+from batprotocol.workloads.host_events import HostEvent
+from batprotocol.workloads.host_events.events import HostChange
 
 WITHOUT_ENGINE = True
 
@@ -133,6 +136,30 @@ def test_a_failing_node_that_was_down_still_fails() -> None:
     update = "scontrol update NodeName=n0 State="
     commands = ((0.5, f"{update}FAIL"), (1.5, f"{update}DOWN"), (50.0, f"{update}UNDRAIN"), (99.0, f"{update}RESUME"))
     assert starts(f"{NODES}\n{ALL}", {"nodes": 4}, commands=commands)["0"][0] > 99
+
+
+def test_a_drained_node_that_answers_again_stays_drained() -> None:
+    update = "scontrol update NodeName=n0 State="
+    commands = ((0.5, f"{update}DRAIN"), (1.5, f"{update}DOWN"), (99.0, f"{update}RESUME"))
+    texts = [(time, json.dumps({"slurm": text})) for time, text in commands]
+    back = (30.0, HostEvent(frozen_hosts([0]), HostChange.UP).to_data())
+    scheduler = SlurmScheduler(configuration_of(f"{NODES}\n{ALL}"))
+    events = ExternalEventList.of(sorted([*texts, back]), corrected=True)
+    job = StaticJob("0", 1.0, 4, DelayProfile(20.0), 600.0)
+    simulate(described_platform("n[0-3] cores=1"), Workload([job]), scheduler, external_events=[events])
+    assert [each.time > 99 for each in scheduler.starts] == [True]
+
+
+@pytest.mark.parametrize("accounted", [False, True])
+def test_bf_max_job_assoc_needs_an_accounting(accounted: bool) -> None:
+    """Without it, no user has an association, and backfill looks at all jobs."""
+    more = "AccountingStorageType=accounting_storage/slurmdbd\n" if accounted else ""
+    conf = f"{more}SchedulerParameters=bf_interval=10,bf_max_job_assoc=1\n{NODES}\n{ALL}"
+    first = {"nodes": 3, "limit": 600.0, "runs": 300.0, "user": "ann"}
+    small = {"nodes": 1, "limit": 60.0, "user": "ann"}
+    dump = accounting_of([("dump.cfg", "Cluster - 'c'\nParent - 'root'\nUser - 'ann':Fairshare=1\n")])
+    found = starts(conf, first, {"nodes": 4, "user": "ann"}, small, accounting=dump)
+    assert (found["2"][0] < 40) == (not accounted)
 
 
 @pytest.mark.parametrize("user", ["ann", "bob"])
