@@ -81,6 +81,8 @@ _SILENCE = 5.0
 """The seconds within which a node that is to be used again answers."""
 _REPLY = 0.01
 """The seconds from the moment of a command to its end."""
+_TICK = 0.001
+"""The times of the log are in milliseconds: a node that returns does so before the run of a loop in the same one."""
 _EARLIER = 0.001
 """The seconds by which other components of a heterogeneous job end before its leader does, which ends them."""
 
@@ -317,7 +319,7 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
             if found[2]:  # the answer has the first loop run
                 yield time, json.dumps({"slurm": f"scontrol update NodeName={found[2]} State=RESUME"})
             else:
-                yield time, HostEvent(frozen_hosts([names[found[1]]]), HostChange.UP).to_data()
+                yield time - _TICK, HostEvent(frozen_hosts([names[found[1]]]), HostChange.UP).to_data()
         elif found:
             for moment, change in silence_of(run, found[2], time):
                 yield moment, HostEvent(frozen_hosts([names[found[2]]]), change).to_data()

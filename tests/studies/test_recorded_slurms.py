@@ -316,3 +316,11 @@ def test_rubbish_is_refused(tmp_path: Path, content: bytes) -> None:
     assert not is_recorded(str(path)) or content.startswith(b"{")
     with pytest.raises(InputError):
         read_recording(str(path))
+
+
+def test_a_node_that_returns_has_jobs_in_the_run_of_a_loop_of_the_same_millisecond() -> None:
+    """The run had come because of a node that was clean then. Before, the job started 40 s later."""
+    run = recording(REPLAYS / "returned_106.json.xz")
+    (found,) = (start for start in replay(run).starts if start.job == "9_2")
+    assert found.time == pytest.approx(134.755, abs=0.01)
+    assert found.nodes == "n0,n2,n3"

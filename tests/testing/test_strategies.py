@@ -453,7 +453,7 @@ def test_compositions_of_all_kinds_come_up() -> None:
     """Only where they are asked for, as Batsim refuses two of them."""
     kinds: dict[bool, set[type]] = {True: set(), False: set()}
 
-    @settings(max_examples=150, database=None)
+    @settings(max_examples=600, database=None)
     @given(st.data(), st.booleans())
     def look(data: st.DataObject, compositions: bool) -> None:
         drawn = data.draw(simulations.workloads(hosts=2, compositions=compositions, storages=["pfs"]))

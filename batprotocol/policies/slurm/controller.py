@@ -352,7 +352,7 @@ class Controller:
         left = self.reservations.usable(job, self.second, job.limit)
         if self.reservations.never_fits(job, self.second):
             self._endings.refuse(job, "its reservation has not the nodes that it asks for")
-        if left is None or job.stage is JobStage.DONE or self.reservations.is_larger(job):
+        if left is None or job.stage is JobStage.DONE or self.reservations.is_larger(job) or job.required & ~left.nodes:
             return StartOutcome.SKIPPED
         room = nodes if not job.reservation else self.available
         room &= left.nodes & partition.nodes & job.allowed

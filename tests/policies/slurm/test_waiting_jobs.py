@@ -190,6 +190,13 @@ def test_a_job_that_idle_nodes_do_not_suit_keeps_no_other_one_waiting() -> None:
     assert found["0"][0] > 300
 
 
+def test_a_job_whose_required_nodes_are_reserved_keeps_no_other_one_waiting() -> None:
+    command = (0.5, RESERVE.format(begin=0, more=""))
+    wanted = {"nodes": 3, "slurm": {"nodelist": "n1", "nodes": [3, 3], "shares": True}}
+    found = starts(f"{NODES}\n{ALL}", {"nodes": 1, "runs": 50.0}, wanted, {"nodes": 1, "at": 6.0}, commands=(command,))
+    assert found["2"][0] < 12
+
+
 def test_backfill_gives_a_job_the_limit_that_the_plan_leaves() -> None:
     """Its least limit fits before the planned start of the second job, its own does not."""
     conf = f"SchedulerParameters=bf_interval=10,bf_resolution=1\n{NODES}\n{ALL}"
