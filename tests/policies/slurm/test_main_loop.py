@@ -49,6 +49,13 @@ class Starter:
         return None
 
 
+class KnownUsers(SlurmRules):
+    """The rules of a site whose accounting knows all users."""
+
+    def has_association(self, job: SlurmJob) -> bool:
+        return True
+
+
 def queue_of(count: int, partitions: tuple[ClusterPartition, ...] = (ALL,), **changed: Any) -> SlurmQueue:
     queue = SlurmQueue()
     for number in range(count):
@@ -171,6 +178,7 @@ def test_the_second_loop_keeps_to_the_limits_of_slurm_conf(
     for job, (user, account, is_young) in zip(made, jobs, strict=True):
         job.user, job.account, job.eligible = user, account, 50.0 if is_young else 0.0
     starter, now = Planner(0xFFFF), 100
+    starter.rules = KnownUsers()
     run_backfill(queue, starter, SchedulerParameters(**loops), now, 0, is_quick=False)
     looked, planned, counts = [], [], Counter[object]()
     for number, job in enumerate(made[: loops.get("bf_max_job_test", 500)]):

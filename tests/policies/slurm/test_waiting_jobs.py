@@ -22,7 +22,7 @@ from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.policies.slurm.resources import tasks_dealt
 from batprotocol.policies.slurm.selection import Linear, runs
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
-from batprotocol.sites.slurm.accounting import accounting_of
+from batprotocol.sites.slurm.accounting import Accounting, accounting_of
 from batprotocol.sites.slurm.configuration import configuration_of
 from batprotocol.studies.recorded import jobs_of
 from batprotocol.workloads.host_events import HostEvent
@@ -36,7 +36,11 @@ Asked = Mapping[str, Any]
 
 
 def starts(
-    conf: str, *jobs: Asked, commands: tuple[tuple[float, str], ...] = (), phases: Phases = USUAL
+    conf: str,
+    *jobs: Asked,
+    commands: tuple[tuple[float, str], ...] = (),
+    phases: Phases = USUAL,
+    accounting: Accounting | None = None,
 ) -> dict[str, tuple[float, str]]:
     """When and where jobs start that come one after the other within a second, by their numbers.
 
@@ -49,7 +53,7 @@ def starts(
         limit = data.pop("limit", 600.0)
         static.append(StaticJob(str(number), at, size, DelayProfile(seconds), limit, json.dumps(data)))
     qos = accounting_of([("qos", "Name|Priority\nnormal|0\nlow|0")])
-    scheduler = SlurmScheduler(configuration_of(conf), phases, accounting=qos)
+    scheduler = SlurmScheduler(configuration_of(conf), phases, accounting=accounting or qos)
     texts = [(time, json.dumps({"slurm": text})) for time, text in commands]
     events = [ExternalEventList.of(texts, corrected=True)] if texts else []
     simulate(described_platform("n[0-3] cores=1"), Workload(static), scheduler, external_events=events)
@@ -158,7 +162,7 @@ def test_bf_max_job_assoc_needs_an_accounting(accounted: bool) -> None:
     first = {"nodes": 3, "limit": 600.0, "runs": 300.0, "user": "ann"}
     small = {"nodes": 1, "limit": 60.0, "user": "ann"}
     dump = accounting_of([("dump.cfg", "Cluster - 'c'\nParent - 'root'\nUser - 'ann':Fairshare=1\n")])
-    found = starts(conf, first, {"nodes": 4, "user": "ann"}, small, accounting=dump)
+    found = starts(conf, first, {"nodes": 4, "user": "ann"}, small, accounting=dump if accounted else None)
     assert (found["2"][0] < 40) == (not accounted)
 
 
