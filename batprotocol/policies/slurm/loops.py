@@ -509,10 +509,11 @@ class _BackfillRun:
     def _is_over(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether enough jobs of its user or partition have been looked at."""
         loops, counts = self.loops, self.counts
+        association = self.starter.rules.association_of(job) if loops.bf_max_job_assoc else None
         limits = (
             (loops.bf_max_job_user_part, ("both", job.user, partition.name)),
             (loops.bf_max_job_part, ("partition", partition.name)),
-            (loops.bf_max_job_assoc, ("account", job.user, job.account)),
+            (loops.bf_max_job_assoc if association else None, ("association", id(association))),
             (loops.bf_max_job_user, ("user", job.user)),
         )
         if any(limit and counts[key] >= limit for limit, key in limits):
