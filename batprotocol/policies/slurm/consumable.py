@@ -45,7 +45,9 @@ class Consumable:
         self._room = FreeResources(cluster.nodes, rows)
         self._farness = [0] * len(cluster.nodes)  # a byte of Slurm's weights: it stays until the next job is started
         self._used = 0
-        self._ends: list[tuple[float, int, int]] = []
+        self._ends: list[tuple[float, float, int, int]] = []
+        self._made: dict[tuple[int, int], float] = {}
+        self._tasks: dict[str, float] = {}
         self._jobs: dict[int, SlurmJob] = {}
         self._numbers = self._of_users = 0
         self._keys: dict[str, int] = {}
@@ -77,7 +79,7 @@ class Consumable:
         self._of_users += _is_of_user(job, job.partition)
         key = self._keys[job.id] = self._numbers
         self._jobs[key] = job
-        insort(self._ends, (job.end, job.number, key))
+        insort(self._ends, (job.end, self._made_at(job), job.number, key))
 
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
@@ -86,7 +88,18 @@ class Consumable:
         self._used &= ~bits_of(node for node in job.placement.cpus if not self._room.jobs[node])
         self._of_users -= _is_of_user(job, job.partition)
         key = self._keys.pop(job.id)
-        del self._jobs[key], self._ends[bisect_left(self._ends, (job.end, job.number, key))]
+        del self._jobs[key], self._ends[bisect_left(self._ends, (job.end, self._made_at(job), job.number, key))]
+
+    def _made_at(self, job: SlurmJob) -> float:
+        """When Slurm made the record of a job. It makes one for the other tasks of an array when a task starts."""
+        number = job.number, job.task
+        found = self._made.get(number)
+        if found is None:
+            found = self._tasks.get(job.array, job.submitted) if job.array else job.submitted
+            self._made[number] = found
+            if job.array:
+                self._tasks[job.array] = job.started
+        return found
 
     def now(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
@@ -136,7 +149,7 @@ class Consumable:
         if found is not None:
             return PossibleStart(now, found)
         room, window = self._without(gone).copy(), _WINDOW
-        left = [(end, self._jobs[key]) for end, _, key in self._ends]
+        left = [(end, self._jobs[key]) for end, _, _, key in self._ends]
         held = [(end, each, each.placement) for end, each in left if each.placement is not None and each not in gone]
         barrier, place = -math.inf, 0
         while place < len(held):

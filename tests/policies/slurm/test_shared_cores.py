@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from itertools import combinations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
-from batprotocol.policies.slurm.cluster import ClusterNode
-from batprotocol.policies.slurm.queue import NodeShare
+from batprotocol.policies.slurm.cluster import ClusterNode, cluster_of
+from batprotocol.policies.slurm.consumable import Consumable
+from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
 from batprotocol.policies.slurm.resources import CoreRows
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.configuration import configuration_of
@@ -127,6 +129,32 @@ def test_a_node_gives_no_gpu_without_the_memory_that_comes_with_it() -> None:
     scheduler = SlurmScheduler(configuration_of(conf.replace("Default=YES", "Default=YES DefMemPerGPU=4000")))
     simulate(described_platform("n[0-1] cores=8"), Workload(jobs), scheduler)
     assert [start.nodes for start in scheduler.starts] == [(0,), (1,), (0,)]
+
+
+@pytest.mark.parametrize(("array", "start"), [("9", 700), (None, 600)])
+def test_the_record_of_a_later_task_comes_when_the_one_before_it_starts(array: str | None, start: int) -> None:
+    """Of two jobs that end at 600, the one with other nodes comes last then, and Slurm takes the next end along.
+
+    A recorded run has such a plan.
+    """
+    cluster = cluster_of(configuration_of(GPUS.replace("n[0-1] CPUs=8", "n[0-2] CPUs=1")))
+    nodes, (partition,) = Consumable(cluster), cluster.partitions
+
+    def job(number: int, submitted: float, node: int, started: float, end: float, task: int = 0) -> SlurmJob:
+        made = SlurmJob(f"w!{number}_{task}", number, submitted, (partition,), 10.0)
+        made.started, made.end, made.task = started, end, task
+        made.placement, made.partition = NodeShare(1 << node, {node: 1}), partition
+        made.array = array if number == 1 else None
+        return made
+
+    first = job(1, 10.0, 1, 100.0, 500.0)
+    nodes.take(first)
+    nodes.give_back(first)
+    for each in (job(1, 10.0, 1, 110.0, 600.0, 1), job(2, 50.0, 0, 110.0, 600.0), job(3, 60.0, 2, 110.0, 700.0)):
+        nodes.take(each)
+    found = nodes.earliest(SlurmJob("w!4", 4, 120.0, (partition,), 10.0), partition, 0b101, 120)
+    assert found is not None
+    assert found.start == start
 
 
 @settings(max_examples=60, deadline=None)
