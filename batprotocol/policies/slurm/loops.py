@@ -508,13 +508,13 @@ class _BackfillRun:
 
     def _is_over(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether enough jobs of its user or partition have been looked at."""
-        loops, counts, user = self.loops, self.counts, job.user
-        per_account = loops.bf_max_job_assoc if self.starter.rules.has_association(job) else None
+        loops, counts = self.loops, self.counts
+        association = self.starter.rules.association_of(job) if loops.bf_max_job_assoc else None
         limits = (
-            (loops.bf_max_job_user_part, ("both", user, partition.name)),
+            (loops.bf_max_job_user_part, ("both", job.user, partition.name)),
             (loops.bf_max_job_part, ("partition", partition.name)),
-            (per_account, ("account", user, job.account)),
-            (loops.bf_max_job_user, ("user", user)),
+            (loops.bf_max_job_assoc if association else None, ("association", id(association))),
+            (loops.bf_max_job_user, ("user", job.user)),
         )
         if any(limit and counts[key] >= limit for limit, key in limits):
             return True

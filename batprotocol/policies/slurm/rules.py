@@ -346,8 +346,6 @@ class AccountLimits:
             found = self._tallies[key] = UsageTotals()
         return found
 
-    # What happens
-
     def submitted(self, job: SlurmJob) -> None:
         """A job is submitted.
 
@@ -723,9 +721,10 @@ class SlurmRules:
         access = partition.access
         return access.is_open or not access.reason(self.account_of(job), job.quality)
 
-    def has_association(self, job: SlurmJob) -> bool:
-        """Whether the accounting knows the user of a job in its account. Without accounting, it knows nobody."""
-        return bool(self._keeper.members.standing(job, job.partitions[0].name).chain)
+    def association_of(self, job: SlurmJob) -> SlurmAssociation | None:
+        """The association of the user of a job; None: there is none."""
+        chain = self._keeper.members.standing(job, job.partitions[0].name).chain
+        return next((each for each in chain if each.user), None)
 
     def account_of(self, job: SlurmJob) -> str:
         """The account of a job: its own, or that of its user."""

@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.policies.slurm.cluster import ClusterPartition
+from batprotocol.policies.slurm.fair_share import AccountMembers
 from batprotocol.policies.slurm.loops import StartOutcome, run_backfill, run_main
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob, SlurmQueue
 from batprotocol.policies.slurm.reservations import NodeReservations
-from batprotocol.policies.slurm.rules import SlurmRules
+from batprotocol.policies.slurm.rules import AccountLimits, SlurmRules
 from batprotocol.policies.slurm.selection import NodeReleases, PossibleStart
+from batprotocol.sites.slurm.accounting import Accounting, SlurmAssociation
 from batprotocol.sites.slurm.configuration import SchedulerParameters
 
 WITHOUT_ENGINE = True
@@ -47,13 +49,6 @@ class Starter:
 
     def frees(self, job: SlurmJob) -> NodeReleases | None:
         return None
-
-
-class KnownUsers(SlurmRules):
-    """The rules of a site whose accounting knows all users."""
-
-    def has_association(self, job: SlurmJob) -> bool:
-        return True
 
 
 def queue_of(count: int, partitions: tuple[ClusterPartition, ...] = (ALL,), **changed: Any) -> SlurmQueue:
@@ -168,17 +163,25 @@ LIMITS = st.fixed_dictionaries(
 
 
 @settings(max_examples=80)
-@given(st.lists(st.tuples(st.sampled_from("uv"), st.sampled_from("ab"), st.booleans()), max_size=8), LIMITS)
+@given(
+    st.lists(st.tuples(st.sampled_from("uv"), st.sampled_from("ab"), st.booleans()), max_size=8), LIMITS, st.booleans()
+)
 def test_the_second_loop_keeps_to_the_limits_of_slurm_conf(
-    jobs: list[tuple[str, str, bool]], loops: dict[str, Any]
+    jobs: list[tuple[str, str, bool]], loops: dict[str, Any], has_accounts: bool
 ) -> None:
-    """It looks at so many jobs in all, of a user, partition or association, and plans those that may be planned."""
+    """It looks at so many jobs in all, of a user, partition or association, and plans those that may be planned.
+
+    Without a database of accounts, there are no associations.
+    """
     queue = queue_of(len(jobs), (ClusterPartition("all", 0xFFFF),))  # with more nodes than jobs
     made = sorted(queue.jobs(), key=lambda job: job.number)
     for job, (user, account, is_young) in zip(made, jobs, strict=True):
         job.user, job.account, job.eligible = user, account, 50.0 if is_young else 0.0
     starter, now = Planner(0xFFFF), 100
-    starter.rules = KnownUsers()
+    if has_accounts:
+        accounts = tuple(SlurmAssociation(account=name, parent="root") for name in "ab")
+        users = tuple(SlurmAssociation(account=name, user=user) for name in "ab" for user in "uv")
+        starter.rules = SlurmRules(AccountLimits(AccountMembers(Accounting(associations=accounts + users))))
     run_backfill(queue, starter, SchedulerParameters(**loops), now, 0, is_quick=False)
     looked, planned, counts = [], [], Counter[object]()
     for number, job in enumerate(made[: loops.get("bf_max_job_test", 500)]):
@@ -187,7 +190,7 @@ def test_the_second_loop_keeps_to_the_limits_of_slurm_conf(
         keys = {
             "bf_max_job_user": job.user,
             "bf_max_job_part": "all",
-            "bf_max_job_assoc": (job.user, job.account),
+            **({"bf_max_job_assoc": (job.user, job.account)} if has_accounts else {}),
             "bf_max_job_user_part": (job.user, "all"),
         }
         if any(loops.get(name) and counts[name, key] >= loops[name] for name, key in keys.items()):
