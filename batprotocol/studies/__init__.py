@@ -15,8 +15,8 @@ take this way:
 - `store` keeps the results, and returns them as `rows`. `comparing` makes tables, plots and comparisons of rows from
   any source.
 - `whatif` finds the changes that another scheduler would have made to a log, and reports them. `recorded` compares
-  `slurm_recordings`, those of a real Slurm, with their replays. `conformance` tests a decision component in many
-  simulations.
+  `slurm_recordings`, those of a real Slurm, with their replays; `slurm_moments` finds when its loops ran. `conformance`
+  tests a decision component in many simulations.
 - `commands` has the commands `study`, `whatif` and `compare`.
 """
 
