@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A range of nodes whose end is larger than MaxNodes waits for ever, although its begin fits.
+# A job whose range of nodes ends above MaxNodes never starts, although its begin fits.
 #
 # Versions: Slurm 22.05.8 (Debian 12).
 # Guess: `sbatch -N1-3` in a partition with MaxNodes=2 gets two nodes.

@@ -277,7 +277,7 @@ SURPRISES: Final = (
     Surprise(
         "slurm",
         _SLURM,
-        "a range of nodes whose end is larger than `MaxNodes` waits for ever, and so does `-N1` with `MinNodes=2`",
+        "a range of nodes whose end is larger than `MaxNodes` never starts, and neither does `-N1` with `MinNodes=2`",
         "`-N1-3` with `MaxNodes=2` gets two nodes",
         "the policy `slurm` keeps such jobs waiting",
         (
