@@ -283,7 +283,8 @@ SURPRISES: Final = (
         (
             "findings/slurm-ranges-of-nodes-and-partitions.sh",
             "docs/explanation/slurm-measured.md#partitions-and-jobs-that-wait",
-            "tests/policies/slurm/test_waiting_jobs.py",
+            "tests/policies/slurm/test_waiting_jobs.py::"
+            "test_a_job_waits_for_ever_that_names_nodes_which_its_partition_does_not_allow",
         ),
     ),
     Surprise(
@@ -292,7 +293,10 @@ SURPRISES: Final = (
         "a failing node that goes down and returns fails still, and `UNDRAIN` leaves it so; its job goes on",
         "`State=FAIL` ends its jobs, and `UNDRAIN` gives it back",
         "the policy `slurm` keeps down, drained and failing nodes apart",
-        ("findings/slurm-failing-nodes.sh", "tests/policies/slurm/test_waiting_jobs.py"),
+        (
+            "findings/slurm-failing-nodes.sh",
+            "tests/policies/slurm/test_waiting_jobs.py::test_a_failing_node_that_was_down_still_fails",
+        ),
     ),
     Surprise(
         "slurm",
@@ -300,7 +304,10 @@ SURPRISES: Final = (
         "under priority/basic, `scontrol release` of a waiting job that is not held moves it behind all others",
         "it has no effect",
         "the policy `slurm` does the same",
-        ("findings/slurm-release-moves-last.sh", "tests/policies/slurm/test_slurm_operators.py"),
+        (
+            "findings/slurm-release-moves-last.sh",
+            "tests/policies/slurm/test_slurm_operators.py::test_the_order_of_jobs_after_a_command",
+        ),
     ),
     Surprise(
         "slurm",
@@ -308,7 +315,10 @@ SURPRISES: Final = (
         "options of a later component of a heterogeneous job reach those before it",
         "those before keep their defaults",
         "a replay passes options on as sbatch does",
-        ("findings/slurm-hetjob-options-reach-back.sh", "tests/policies/slurm/test_hetjobs.py"),
+        (
+            "findings/slurm-hetjob-options-reach-back.sh",
+            "tests/studies/test_recorded_slurms.py::test_components_inherit_as_with_a_real_sbatch",
+        ),
     ),
     Surprise(
         "slurm",
@@ -316,7 +326,11 @@ SURPRISES: Final = (
         "a limit of a quality of service switches that of the account for the same resource off",
         "both limits hold",
         "the policy `slurm` lets it hide the limit of the account",
-        ("findings/slurm-qos-limit-hides-account.sh", "tests/policies/slurm/test_slurm_rules.py"),
+        (
+            "findings/slurm-qos-limit-hides-account.sh",
+            "tests/policies/slurm/test_slurm_rules.py::"
+            "test_a_limit_of_a_quality_of_service_hides_that_of_the_account_of_the_same_resource",
+        ),
     ),
     Surprise(
         "slurm",
