@@ -283,8 +283,10 @@ SURPRISES: Final = (
         (
             "findings/slurm-ranges-of-nodes-and-partitions.sh",
             "docs/explanation/slurm-measured.md#partitions-and-jobs-that-wait",
-            "tests/policies/slurm/test_waiting_jobs.py::"
-            "test_a_job_waits_for_ever_that_names_nodes_which_its_partition_does_not_allow",
+            (
+                "tests/policies/slurm/test_waiting_jobs.py::"
+                "test_a_job_waits_for_ever_that_names_nodes_which_its_partition_does_not_allow"
+            ),
         ),
     ),
     Surprise(
@@ -328,8 +330,10 @@ SURPRISES: Final = (
         "the policy `slurm` lets it hide the limit of the account",
         (
             "findings/slurm-qos-limit-hides-account.sh",
-            "tests/policies/slurm/test_slurm_rules.py::"
-            "test_a_limit_of_a_quality_of_service_hides_that_of_the_account_of_the_same_resource",
+            (
+                "tests/policies/slurm/test_slurm_rules.py::"
+                "test_a_limit_of_a_quality_of_service_hides_that_of_the_account_of_the_same_resource"
+            ),
         ),
     ),
     Surprise(
