@@ -64,7 +64,7 @@ def played(seed: int, name: str, folder: Path, way: str) -> tuple[Any, ...]:
     policy._prepare(State(resolution=resolution))
     assert policy.planner(workload) is not None
     if way == "messages":
-        policy._only_counts = lambda: False  # type: ignore[method-assign]
+        vars(policy)["_only_counts"] = lambda: False
     last, turns = 1 + seed % 97, []
 
     def look(message: Message, reply: Message) -> None:
@@ -145,7 +145,7 @@ def test_what_needs_more_than_numbers_is_decided_as_before(
             caplog.clear()
             policy = named(name)()
             if not only:
-                policy._only_counts = lambda: False  # type: ignore[method-assign]
+                vars(policy)["_only_counts"] = lambda: False
             execute = jobs.execute
 
             def refused(state: Any, event: Any, draw: random.Random = draw, execute: Any = execute) -> None:
@@ -259,7 +259,7 @@ def test_a_long_queue_is_searched_by_rankings(tmp_path: Path) -> None:
     workload = Workload(jobs, {f"{n}": DelayProfile(2.0 * (n + 1)) for n in range(50)})
     for name in ("easy", "easy-sjf", "greedy", "sjf"):
         one, two, three = named(name)(), named(name)(), named(name)()
-        three._only_counts = lambda: False  # type: ignore[method-assign]
+        vars(three)["_only_counts"] = lambda: False
         found = [
             simulate(Platform.homogeneous(32), workload, policy, on_turn=None if policy is one else lambda *_: None)
             for policy in (one, two, three)
