@@ -393,7 +393,10 @@ def test_a_long_text_is_cut_in_the_repr() -> None:
 
 
 def test_what_is_left_to_python() -> None:
-    _hosts = pytest.importorskip("batprotocol.model._hosts", exc_type=ImportError)
+    try:
+        from batprotocol.model import _hosts
+    except ImportError:
+        pytest.skip("there are no sets of hosts in C here")
     hosts, taken = Hosts("0-7"), frozen_hosts("0-2")
     for count in (0, -1, 9, True, 2**70, "1", None):
         assert _hosts.take(hosts, count) is None
