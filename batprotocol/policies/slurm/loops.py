@@ -574,7 +574,7 @@ class _BackfillRun:
                 begin = self.space.next_room(begin, length, mine, count, frees)
             left = starter.reservations.usable(job, begin, minutes)
             if left is None or begin > self.window_end:
-                self.until = now
+                self._is_too_late(begin if left is not None else now)
                 break
             nodes = left.nodes & mine
             end = max(begin, now) + length
@@ -624,8 +624,10 @@ class _BackfillRun:
                 continue
             first, last = self._rounded(start), self._rounded(start + length)
             if start > self.window_end:
-                self.until = now
+                self._is_too_late(start)
                 break
+            if first >= self.window_end:  # the plan of a later run has these nodes
+                self.until = now
             if start > now and self.space.overlaps(first, last, placement.nodes):
                 later = start if start > begin or misses == 0 else start + self.resolution
                 misses += 1
@@ -640,6 +642,10 @@ class _BackfillRun:
                 self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
             return
         self.note_rejection(job, partition)
+
+    def _is_too_late(self, time: int) -> None:
+        """A job has no plan as it could not start before a time, which is within the window later."""
+        self.until = min(self.until, max(time - self.window_end + self.now - 1, self.now))
 
     def _first_task(self, job: SlurmJob) -> SlurmJob:
         """The task that starts in place of a job: the first one of its array that waits, even if that has a plan."""
