@@ -128,7 +128,7 @@ def _compared(
 
 
 def _expect_readable(run: NamedRun) -> None:
-    """Read a run, so that what is broken in it is told before what is missing beside it."""
+    """Read a run, so that the error names its broken part, and not the missing second run."""
     if not run.has_messages:
         run.schedule()
         return
