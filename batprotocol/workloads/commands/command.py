@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-from typing import Final
+from typing import Any, Final
+
 import click
-from batprotocol.cli.options import argument
-from batprotocol.cli.options import option
-from batprotocol.cli.options import shared
-from batprotocol.cli.parameters import Duration
-from batprotocol.cli.parameters import file_or_print
+
 from batprotocol.cli.families import Family
-from batprotocol.cli.options import options_of
+from batprotocol.cli.options import argument, option, options_of, shared
+from batprotocol.cli.parameters import Duration, file_or_print
 
 __all__ = [
     "DURATION",
