@@ -205,7 +205,8 @@ class ClusterSizes:
 def _sum(nodes: Iterable[NodeLine]) -> Mapping[str, float]:
     amounts: Counter[str] = Counter()
     for node in nodes:
-        amounts.update({"cpu": node.cpus, "mem": node.memory, "node": 1})
+        kept = node.cores_reserved * max(node.cpus // (node.sockets * node.cores_per_socket), 1)
+        amounts.update({"cpu": node.cpus - kept, "mem": node.memory, "node": 1})
         for kind, number in node.gres:
             name, _, type = kind.partition(":")
             amounts.update(dict.fromkeys(_gres_of(name, type), number))
@@ -780,7 +781,7 @@ def _facts(key: int, job: SlurmJob) -> JobFacts:
 def _asked(job: SlurmJob) -> dict[str, float]:
     """The resources that a job asks for, of all nodes together: those by default are of its first partition."""
     first, nodes, cpus = job.partitions[0], job.min_nodes, job.cpus
-    memory, each = job.memory, job.memory_per_cpu
+    memory, each = job.memory if job.memory >= 0 else first.first_memory, job.memory_per_cpu
     if not memory and not each:
         memory, each = first.memory_per_node, first.memory_per_cpu
     memory = each * cpus or memory * nodes or job.memory_per_gpu * job.gpus
