@@ -434,9 +434,9 @@ class Controller:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
         return self._starts.earliest(job, partition, nodes, now, late)
 
-    def frees(self, job: SlurmJob) -> NodeReleases | None:
+    def frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
         """When nodes are free of running jobs, if nothing else decides when a job can start; None: something does."""
-        return None if self.reservations.names() or job.reservation else self._starts.frees(job)
+        return None if self.reservations.names() or job.reservation else self._starts.frees(job, partition)
 
     def _start(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
         placement = self._starts.now(job, partition, nodes, self.second)

@@ -95,7 +95,7 @@ class JobStarter(Protocol):
     ) -> PossibleStart | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
 
-    def frees(self, job: SlurmJob) -> NodeReleases | None:
+    def frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
         """When nodes are free of running jobs, if nothing else decides when a job can start; None: something does."""
 
     def try_start(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> str:
@@ -276,7 +276,7 @@ class _BackfillRun:
     """One run of the loop."""
 
     def __init__(self, starter: JobStarter, loops: SchedulerParameters, now: int, epoch: int, is_quick: bool) -> None:
-        self.is_quick, self.linear = is_quick, starter.whole_nodes
+        self.is_quick, self.linear = is_quick, starter.whole_nodes if is_quick else None
         self.starter, self.loops, self.now, self.epoch = starter, loops, now, epoch
         self.window_end = now + int(loops.bf_window)
         self.resolution = int(loops.bf_resolution)
@@ -296,9 +296,9 @@ class _BackfillRun:
     def _space(self) -> PlannedNodes:
         return PlannedNodes(self.now, self.window_end, self.starter.available, self.resolution)
 
-    def _frees(self, job: SlurmJob) -> NodeReleases | None:
+    def _frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
         """When nodes are free of running jobs, as `next_room` takes it; None: something else decides, too."""
-        return self.starter.frees(job)
+        return self.starter.frees(job, partition)
 
     def run(self, queue: SlurmQueue) -> BackfillResult:
         """Look at the jobs of the queue."""
@@ -402,10 +402,12 @@ class _BackfillRun:
         starter, job, partition = self.starter, entry.job, entry.partition
         if not self._has_nodes(job, partition):
             return False
-        if starter.frees(job) is None:
+        frees = starter.frees(job, partition)
+        if frees is None:
             return True
         end = self.now + int(60 * self._minutes(job, partition)[0])
-        return self.space.free_until(end, starter.open & partition.nodes & job.allowed, job.min_nodes)
+        nodes = starter.open & frees[1][0] & partition.nodes & job.allowed
+        return self.space.free_until(end, nodes, job.min_nodes)
 
     def _has_nodes(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether enough nodes are open for a job, or could be."""
@@ -427,7 +429,7 @@ class _BackfillRun:
         earlier, later, misses, is_limited = job.planned, max(now, self._blocked_until(job)), 0, False
         is_part = job.het is not None
         others = int(self.hets.look(job, partition)) if is_part else 0
-        frees = self._frees(job) if self.is_quick and not (only_now or is_part) else None
+        frees = self._frees(job, partition) if self.is_quick and not (only_now or is_part) else None
         mine, count = partition.nodes & job.allowed & starter.available, max(job.min_nodes, partition.min_nodes)
         length = int(minutes * 60)
         moves = self.space.begin_after(now + length) - length - 1  # until then, it could have the same nodes now
@@ -641,8 +643,8 @@ class _CompiledRun(_BackfillRun):
         plan: Plan = _plan.Plan(self.now, self.window_end, starter.available, self.resolution, linear.width)
         return plan
 
-    def _frees(self, job: SlurmJob) -> NodeReleases | None:
-        return None if self.starter.frees(job) is None else self._nodes.releases()
+    def _frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
+        return None if self.starter.frees(job, partition) is None else self._nodes.releases()
 
     def _look_at(self, entries: list[RankedEntry]) -> None:
         plan, starter, linear = cast("Plan", self.space), self.starter, self._nodes
