@@ -64,6 +64,7 @@ class Consumable:
         capped = (each.name for each in cluster.partitions if each.max_cpus < math.inf)
         self._room = FreeResources(cluster.nodes, rows, capped)
         self._farness = [0] * len(cluster.nodes)  # a byte of Slurm's weights: it stays until the next job is started
+        self._has_gres = any(node.gres for node in cluster.nodes)
         self._most_cpus = max((node.cpus for node in cluster.nodes), default=0)
         self._used = 0
         self._ends: list[tuple[float, float, int, int]] = []
@@ -90,6 +91,10 @@ class Consumable:
     def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
         """Whether nodes are at more switches than a job asks for."""
         return self.tree is not None and self.tree.is_too_spread(job, self.tree.used(nodes))
+
+    def passing_weights(self) -> tuple[int, ...]:
+        """The parts of the nodes' weights that looks at jobs with GPUs leave behind."""
+        return tuple(self._farness) if self._has_gres else ()
 
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""

@@ -112,7 +112,7 @@ class Controller:
         self._endings = Endings(state)
         self._starts = PossibleStarts(state)
         self._is_closed = False
-        self._seen, self._tried, self._has_moved, self._until = -1, -1, False, -1.0
+        self._seen, self._tried, self._has_moved, self._until, self._weights = -1, -1, False, -1.0, tuple[int, ...]()
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
 
@@ -323,7 +323,7 @@ class Controller:
             self._state.idle_cycles += 1
             return
         self.is_backfilling = True
-        before = self._starts.any_switches
+        before, self._weights = self._starts.any_switches, self._selection.passing_weights()
         ran = run_backfill(
             self._queue, self, self.cluster.loops, self.second, self._state.phases.epoch, is_quick=self._state.is_quick
         )
@@ -342,6 +342,7 @@ class Controller:
             self._seen == self._version
             and second <= self._until
             and self._selection.first_end() >= second + 1
+            and self._selection.passing_weights() == self._weights
             and not self._time_helps()
             and not self.reservations.names()
             and not self.cluster.loops.bf_min_age_reserve

@@ -143,6 +143,9 @@ class NodeSelector(Protocol):
     def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
         """Whether nodes are at more switches than a job asks for."""
 
+    def passing_weights(self) -> tuple[int, ...]:
+        """What looks at jobs leave behind for the looks at others."""
+
     def now(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> NodeShare | None:
@@ -484,6 +487,10 @@ class Linear:
     def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
         """Whether nodes are at more switches than a job asks for."""
         return self._tree is not None and self._tree.is_too_spread(job, self._tree.used(nodes))
+
+    def passing_weights(self) -> tuple[int, ...]:
+        """Nothing."""
+        return ()
 
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
