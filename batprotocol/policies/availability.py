@@ -19,7 +19,7 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import islice
 from operator import add, le, sub
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from batprotocol.workloads.requests.notation import GPU
 from batprotocol.workloads.requests.offers import Needs, Offer
@@ -449,6 +449,16 @@ Taken = tuple[AbstractSet[int], float, float]
 """Hosts on which an amount is taken, and from when to when."""
 
 
+class TimelineWatcher(Protocol):
+    """Is told when the future of hosts changes."""
+
+    def changed(self, steps: Mapping[int, Steps[Amount]], hosts: Sequence[int], begin: float, end: float) -> None:
+        """Another amount is free on some hosts between two times. `steps` has what is free on all hosts."""
+
+    def forget(self) -> None:
+        """All has changed."""
+
+
 class HostTimeline:
     """The future of all hosts.
 
@@ -459,7 +469,10 @@ class HostTimeline:
     Attributes:
         changes: how often the future has changed.
         notes: what was noted of each host. A note is gone when the future of its host changes.
+        watcher: is told of changes; None: nobody is.
     """
+
+    watcher: TimelineWatcher | None = None
 
     def __init__(self, capacity: Mapping[int, Amount], now: float = 0.0) -> None:
         self.changes = 0
@@ -481,6 +494,11 @@ class HostTimeline:
         self._log.clear()
         self.changes += 1
         self._changed = dict.fromkeys(capacity, self.changes)
+        self._is_another()
+
+    def _is_another(self) -> None:
+        if self.watcher is not None:
+            self.watcher.forget()
 
     def restart_as(self, other: HostTimeline, now: float) -> None:
         """Forget all that was taken but what is taken in another timeline of the same hosts.
@@ -505,12 +523,14 @@ class HostTimeline:
         steps = self._steps[host] = Steps(times[0], free[0])
         steps.times, steps.values, self._until[host] = times, free, {}
         self._changed[host] = self.changes
+        self._is_another()
 
     def close(self, hosts: Iterable[int]) -> None:
         """These hosts are not there any more."""
         for host in hosts:
             del self._steps[host], self._until[host], self._changed[host]
             self.notes.pop(host, None)
+        self._is_another()
 
     def take(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
         """An amount is taken of these hosts from one time to another one."""
@@ -523,6 +543,11 @@ class HostTimeline:
     def advance(self, now: float) -> None:
         """The past of a time does not matter any more. On each host, it is forgotten when something changes there."""
         self._now = now
+
+    def watch(self, watcher: TimelineWatcher) -> Mapping[int, Steps[Amount]]:
+        """Tell somebody of changes from now on; what is free on each host."""
+        self.watcher = watcher
+        return self._steps
 
     def forget(self, hosts: Iterable[int]) -> None:
         """Forget the past of these hosts, as if something had changed there."""
@@ -539,6 +564,8 @@ class HostTimeline:
             changed[host] = changes
             until[host].clear()
             notes.pop(host, None)
+        if self.watcher is not None:
+            self.watcher.changed(self._steps, hosts, begin, end)
 
     def least(self, host: int, begin: float, end: float) -> Amount:
         """The amount that is free on a host throughout an interval."""
