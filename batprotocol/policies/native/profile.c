@@ -12,7 +12,7 @@
 #include "blocks.h"
 #include "openings.h"
 #include "reserved.h"
-#include "rooms.h"
+#include "open_hosts.h"
 #include "steps.h"
 
 /* Methods */

@@ -102,6 +102,7 @@ class AmountPlanner(ReservationPlanner):
         If jobs join the queue meanwhile, because they waited for one that starts, the plan begins anew.
         """
         self._timeline.advance(self._state.now)
+        self._site.open_hosts.advance(self._state.now)
         if self.bare is not None:
             self.bare.advance(self._state.now)
         self._planned = self._state.now + self._state.resolution / 2

@@ -19,7 +19,7 @@ from batprotocol.policies.backfilling import PlanSettings
 from batprotocol.policies.driver import Actions, JobPlanner
 from batprotocol.policies.jobs import JobKind, KindFilter, SiteEntry, SiteJob, SiteRunning
 from batprotocol.policies.site.sleeping import Sleeping
-from batprotocol.policies.site.state import OpenHosts, SiteState
+from batprotocol.policies.site.state import SiteState
 
 Kept: TypeAlias = "tuple[SiteEntry, float, list[int], dict[int, Amount]]"
 """A reservation as it was: the entry, its time, its hosts, and those where it could be."""
@@ -152,7 +152,7 @@ class KindSpace:
         return ends
 
     def _ends(self, kind: JobKind, now: float) -> list[float]:
-        notes, bit = self._timeline.notes, kind.bit
+        notes, bit = self._timeline.notes(), kind.bit
         if self._count != self._kind_filter.count:
             self._count = self._kind_filter.count
             notes.clear()
@@ -250,7 +250,7 @@ NEVER: Final = 2.0**50
 """The first time, in seconds, that is too late to wait for."""
 
 _MANY: Final = 8
-"""From so many reservations on, the hosts that have room for each kind of jobs are kept."""
+"""From so many reservations on, the hosts that have space for each kind of jobs are kept."""
 
 _FIRST: Final = (-math.inf, -math.inf)
 """It precedes all jobs."""
@@ -284,7 +284,7 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
         self._released = 0  # how many reservations were dropped
         self._starts: SortedList[tuple[float, int]] = SortedList()  # of the reservations, with the numbers of entries
         self._precedences: Counter[tuple[float, float]] = Counter()  # of the entries with a reservation
-        self._rooms = site.rooms if settings.depth >= _MANY and not settings.moves else None
+        self._open_hosts = site.open_hosts if settings.depth >= _MANY and not settings.moves else None
         self._looked: dict[int, int] = {}  # for each reservation, the changes of the timeline when it looked around
         self._has_moved = False  # whether reservations have moved beside the last entry that starts
 
@@ -352,7 +352,7 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
         return start if next(ends, None) is None else math.inf
 
     def _stays(self, entry: SiteEntry) -> bool:
-        """Whether the reservation of an entry would be where it is if it was made anew, as far as is soon known."""
+        """Whether it is soon known where the reservation of an entry would be if it was made anew: it is there then."""
         since, job = self._looked.get(entry.number), entry.job
         if since is None or entry.number in self._fixed or len(job.entries) > 1:
             return False
@@ -361,30 +361,20 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
         slack, now = self._state.resolution / 2, self._state.now
         if entry.start <= now + slack:
             return False
-        room = None if self._rooms is None or len(self.heads) == 1 else self._rooms.of(entry.kind, now)
-        if room is not None:
-            return self._again(entry, room, max(entry.expected - slack, 0.0))
-        if not stays(entry, self._timeline, since, now, max(entry.expected - slack, 0.0)):
-            return False
-        self._looked[entry.number] = self._timeline.changes
-        return True
-
-    def _again(self, entry: SiteEntry, room: OpenHosts, seconds: float) -> bool:
-        """Make a reservation anew: leave it where it is, or move it; whether it is known where it is to be.
-
-        It does not begin now, so its entry cannot start.
-        """
-        slack, now, before = self._state.resolution / 2, self._state.now, entry.start
-        found = room.again(entry.reserved, before, before + entry.expected, seconds, now)
+        seconds = max(entry.expected - slack, 0.0)
+        open_hosts = None if self._open_hosts is None or len(self.heads) == 1 else self._open_hosts.of(entry.kind, now)
+        start, end = entry.start, entry.start + entry.expected
+        found = None if open_hosts is None else open_hosts.again(entry.reserved, start, end, seconds, now)
         if found is None:
-            return False
-        if found is not True:
+            if not stays(entry, self._timeline, since, now, seconds):
+                return False
+        elif found is not True:
             start, hosts = found
             if start <= now + slack or self.settings.depth < math.inf:
                 return False
-            self._release(entry)
+            self._release(entry)  # it does not begin now, so its entry cannot start
             self._put(entry, start, hosts)
-            self._looked[entry.number] = self._timeline.changes
+        self._looked[entry.number] = self._timeline.changes
         return True
 
     def _last(self) -> tuple[float, float]:
@@ -557,9 +547,9 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
     ) -> Found:
         """The first time from which on hosts have space for an entry for some seconds, and the hosts."""
         kind = entry.kind
-        if choose is None and self._rooms is not None:
-            room = self._rooms.of(kind, now)
-            found = None if room is None else room.earliest(entry.job.size, seconds, now, before)
+        if choose is None and self._open_hosts is not None:
+            open_hosts = self._open_hosts.of(kind, now)
+            found = None if open_hosts is None else open_hosts.earliest(entry.job.size, seconds, now, before)
             if found is not None:
                 return found
         return self._timeline.earliest(kind.hosts, entry.job.size, kind.amount, seconds, now, choose, before)

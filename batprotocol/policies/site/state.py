@@ -145,23 +145,23 @@ class GroupedEntries:
                 heapreplace(heads, ((key[0], coming[0] - more), coming[1], coming, more, members, rest))
 
 
-# Which hosts have room for a kind of jobs, from each time on: the question that plans ask for each reservation.
+# Which hosts have space for a kind of jobs, from each time on: the question that plans ask for each reservation.
 
 
 Again: TypeAlias = "tuple[float, list[int]] | Literal[True] | None"
 """Where a reservation would be if it was made anew: a time and hosts; True: where it is; None: not sure."""
 
-_MOST_ROOMS: Final = 32
-"""Up to so many kinds of jobs, their room is kept."""
+_MOST_KNOWN: Final = 32
+"""Up to so many kinds of jobs, their hosts with space are kept."""
 
 
 class PythonOpenHosts:
-    """The hosts that have room for jobs of a kind, from each time on. A host is a bit, the one with the smallest number first.
+    """The hosts that have space for jobs of a kind, from each time on: a bit for each, the smallest number first.
 
     Args:
         hosts: the hosts that the jobs can have.
         amount: what a job takes of each.
-        now: the first time. No host has room yet.
+        now: the first time. No host has space yet.
     """
 
     def __init__(self, hosts: Iterable[int], amount: Amount, now: float) -> None:
@@ -296,8 +296,8 @@ if not TYPE_CHECKING:
         from batprotocol.policies._profile import OpenHosts
 
 
-class Rooms:
-    """The hosts that have room for each kind of jobs, kept up to date as the future of hosts changes.
+class OpenHostsOfKinds:
+    """The hosts that have space for each kind of jobs, kept up to date as the future of hosts changes.
 
     Args:
         timeline: what will be free.
@@ -311,29 +311,28 @@ class Rooms:
         return {"_timeline": self._timeline, "_known": {}}  # a copy makes them anew
 
     def of(self, kind: JobKind, now: float) -> OpenHosts | None:
-        """The hosts that have room for a kind from now on; None: there are too many kinds to know them of each."""
+        """The hosts that have space for a kind from now on; None: there are too many kinds to know them of each."""
         found = self._known.get(kind)
         if found is None:
-            if len(self._known) >= _MOST_ROOMS:
+            if len(self._known) >= _MOST_KNOWN:
                 return None
-            steps = self._timeline.watch(self)
+            steps = self._timeline.watch(self._changed)
             found = self._known[kind] = OpenHosts(kind.hosts, kind.amount, now)
             found.change(steps, kind.hosts, now, math.inf)
         return found
 
     def advance(self, now: float) -> None:
         """The past of a time does not matter any more."""
-        for room in self._known.values():
-            room.advance(now)
+        for hosts_of_kind in self._known.values():
+            hosts_of_kind.advance(now)
 
-    def changed(self, steps: Mapping[int, Steps[Amount]], hosts: Sequence[int], begin: float, end: float) -> None:
-        """Another amount is free on some hosts between two times."""
-        for room in self._known.values():
-            room.change(steps, hosts, begin, end)
-
-    def forget(self) -> None:
-        """All has changed."""
-        self._known.clear()
+    def _changed(
+        self, steps: Mapping[int, Steps[Amount]], hosts: Sequence[int] | None, begin: float, end: float
+    ) -> None:
+        if hosts is None:
+            self._known.clear()
+        for hosts_of_kind in self._known.values():
+            hosts_of_kind.change(steps, hosts or (), begin, end)
 
 
 # The jobs that wait on a site, each in every partition that it can run in, in the order of the queue.
@@ -612,7 +611,7 @@ class SiteState:
         machine: what the hosts offer.
         pool: what is free on them now.
         timeline: what will be free on them.
-        rooms: the hosts that will have room for each kind of jobs.
+        open_hosts: the hosts that will have space for each kind of jobs.
         members: the hosts of each partition, by its name.
         default: the partitions of jobs that name none.
         chooser: which hosts a job gets.
@@ -640,7 +639,7 @@ class SiteState:
             self.priorities = Priorities(rules, rules.priority, offers, self.hosts_of, state.now)
         self.queue = SiteQueue(order, state, self.pool, self.priorities)
         self.timeline = HostTimeline(self.pool.capacity, state.now)
-        self.rooms = Rooms(self.timeline)
+        self.open_hosts = OpenHostsOfKinds(self.timeline)
         self.chooser = Chooser(ranking, offers)
         self.promises = Promises(self.pool.hosts)
         self.usage = LimitUsage(rules)

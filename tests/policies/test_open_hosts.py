@@ -1,4 +1,4 @@
-"""The hosts that have room from each time on: what the future of hosts says when it is asked, in Python and in C."""
+"""The hosts that have space from each time on: what the future of hosts says when it is asked, in Python and in C."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from batprotocol.policies.availability import Amount, HostTimeline
 from batprotocol.policies.jobs import JobKind
 from batprotocol.policies.site import state
-from batprotocol.policies.site.state import PythonOpenHosts, Rooms
+from batprotocol.policies.site.state import OpenHostsOfKinds, PythonOpenHosts
 
 WITHOUT_ENGINE = True
 
@@ -34,7 +34,7 @@ class Case:
         self.is_exact = random.random() < 0.5
         capacity = dict.fromkeys(self.hosts, WHOLE)
         self.timeline = HostTimeline(capacity)
-        self.rooms = Rooms(self.timeline)
+        self.open_hosts = OpenHostsOfKinds(self.timeline)
         among = [host for host in self.hosts if random.random() < 0.9] or [0]
         self.kinds = [JobKind(amount, frozenset(among), capacity) for amount in ASKED]
         self.taken: list[tuple[list[int], float, float, Amount]] = []
@@ -49,7 +49,7 @@ class Case:
         if random.random() < 0.2:
             self.now += self.seconds() / 4
             timeline.advance(self.now)
-            self.rooms.advance(self.now)
+            self.open_hosts.advance(self.now)
         if self.taken and random.random() < 0.4:
             hosts, begin, end, amount = self.taken.pop(random.randrange(len(self.taken)))
             timeline.give_back(hosts, begin, end, amount)
@@ -66,11 +66,11 @@ class Case:
         """The first time for a job, and then what becomes of its reservation; each as the timeline says it."""
         random, timeline, now = self.random, self.timeline, self.now
         kind, expected = random.choice(self.kinds), self.seconds()
-        room = self.rooms.of(kind, now)
-        assert room is not None
+        open_hosts = self.open_hosts.of(kind, now)
+        assert open_hosts is not None
         size, seconds = random.randint(1, len(kind.hosts)), max(expected - 0.0005, 0.0)
         before = random.choice([math.inf, now + 20.0])
-        found = room.earliest(size, seconds, now, before)
+        found = open_hosts.earliest(size, seconds, now, before)
         start, hosts = timeline.earliest(kind.hosts, size, kind.amount, seconds, now, None, before)
         assert found is None or found == (start, hosts)
         answers: list[Any] = [found]
@@ -82,7 +82,7 @@ class Case:
             self.turn()
         now = self.now
         if start > now:
-            again = room.again(own, start, start + expected, seconds, now)
+            again = open_hosts.again(own, start, start + expected, seconds, now)
             timeline.give_back(own, start, start + expected, kind.amount)
             anew, others = timeline.earliest(kind.hosts, size, kind.amount, seconds, now, None, start)
             timeline.take(own, start, start + expected, kind.amount)
@@ -106,7 +106,7 @@ def play(seed: int, kind: type[PythonOpenHosts], patch: pytest.MonkeyPatch) -> l
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_rooms_answer_as_the_timeline_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_hosts_answer_as_the_timeline_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [play(seed, kind, monkeypatch) for kind in KINDS]
     assert all(each == found[0] for each in found)
     known = [answer for answer in found[0] if answer is not None]
@@ -115,7 +115,7 @@ def test_rooms_answer_as_the_timeline_does(seed: int, monkeypatch: pytest.Monkey
 
 @pytest.mark.minutes
 @pytest.mark.parametrize("begin", range(1000, 21_000, 1000))
-def test_rooms_answer_as_the_timeline_does_in_many_cases(begin: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_hosts_answer_as_the_timeline_does_in_many_cases(begin: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(begin, begin + 1000):
         found = [play(seed, kind, monkeypatch) for kind in KINDS]
         assert all(each == found[0] for each in found), seed
@@ -123,14 +123,14 @@ def test_rooms_answer_as_the_timeline_does_in_many_cases(begin: int, monkeypatch
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_cannot_be_answered_is_an_error(kind: type[PythonOpenHosts]) -> None:
-    room = kind([0, 1], (1, 1), 0.0)
+    open_hosts = kind([0, 1], (1, 1), 0.0)
     with pytest.raises(TypeError):
-        room.earliest("1", 1.0, 0.0, 1.0)  # type: ignore[arg-type]
+        open_hosts.earliest("1", 1.0, 0.0, 1.0)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        room.change({}, 7, 0.0, 1.0)  # type: ignore[arg-type]
+        open_hosts.change({}, 7, 0.0, 1.0)  # type: ignore[arg-type]
     with pytest.raises(KeyError):
-        room.change({}, [0], 0.0, 1.0)
-    assert room.again([7], 5.0, 6.0, 1.0, 0.0) is None
+        open_hosts.change({}, [0], 0.0, 1.0)
+    assert open_hosts.again([7], 5.0, 6.0, 1.0, 0.0) is None
 
 
 def test_a_copy_knows_its_own_future(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,17 +139,18 @@ def test_a_copy_knows_its_own_future(monkeypatch: pytest.MonkeyPatch) -> None:
         case.ask()
         other = copy.deepcopy(case)
         for each in (case, other):
-            assert [each.turn() for _ in range(20)]
-            each.ask()
-        assert other.rooms._timeline is other.timeline
-        assert other.timeline.watcher is other.rooms
+            for _ in range(20):
+                each.turn()
+                each.ask()
+        assert other.open_hosts._timeline is other.timeline
+        assert other.timeline.watcher == other.open_hosts._changed
 
 
 def test_many_kinds_are_not_all_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "_MOST_ROOMS", 1)
+    monkeypatch.setattr(state, "_MOST_KNOWN", 1)
     case = Case(Random(1), PythonOpenHosts, monkeypatch)
     first, second, _ = case.kinds
-    assert case.rooms.of(first, 0.0) is not None
-    assert case.rooms.of(second, 0.0) is None
+    assert case.open_hosts.of(first, 0.0) is not None
+    assert case.open_hosts.of(second, 0.0) is None
     case.timeline.restart(dict.fromkeys(case.hosts, WHOLE), 0.0)
-    assert case.rooms.of(second, 0.0) is not None
+    assert case.open_hosts.of(second, 0.0) is not None

@@ -1,7 +1,7 @@
-/* Which hosts have room for jobs of a kind from each time on, as bits: `OpenHosts` of rooms.py has the same in Python. */
+/* Which hosts have space for jobs of a kind from each time on, as bits: `OpenHosts` of site/state.py has the same in Python. */
 
-#ifndef BATPROTOCOL_PROFILE_ROOMS_H
-#define BATPROTOCOL_PROFILE_ROOMS_H
+#ifndef BATPROTOCOL_PROFILE_OPEN_HOSTS_H
+#define BATPROTOCOL_PROFILE_OPEN_HOSTS_H
 
 #include <stdint.h>
 
@@ -620,7 +620,7 @@ static PyMethodDef open_methods[] = {
 static PyTypeObject open_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "batprotocol.policies._profile.OpenHosts",
-    .tp_doc = "Which hosts have room for jobs of a kind, from each time on.",
+    .tp_doc = "Which hosts have space for jobs of a kind, from each time on.",
     .tp_basicsize = sizeof(OpenHosts),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_dealloc = (destructor)dealloc_open,
