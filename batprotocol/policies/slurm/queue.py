@@ -111,6 +111,7 @@ class SlurmJob(QueuedJob):
         alternatives: sets of nodes of which it has those of one only; empty: it may mix all.
         counts: how many of its nodes are of which set at least.
         own_cpus: the CPUs that it needs, if they do not follow from its tasks and nodes; 0: they do.
+        size_cpus: the CPUs that its priority counts with.
         required: the nodes that it must have.
         is_single: whether it has one thread of each of its cores.
         is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
@@ -140,6 +141,7 @@ class SlurmJob(QueuedJob):
             "alternatives",
             "counts",
             "own_cpus",
+            "size_cpus",
             "array",
             "array_limit",
             "begin",
@@ -209,7 +211,7 @@ class SlurmJob(QueuedJob):
         self.allowed = self.fitting = -1
         self.alternatives: tuple[int, ...] = ()
         self.counts: tuple[tuple[int, int], ...] = ()
-        self.own_cpus = 0
+        self.own_cpus = self.size_cpus = 0
         self.required = 0
         self.is_exclusive = self.is_contiguous = self.is_held = self.is_single = False
         self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = False
@@ -244,6 +246,12 @@ class SlurmJob(QueuedJob):
         made = copy(self)
         made.min_nodes = made.own_cpus = nodes
         made.takes_least, made.required = True, 0
+        return made
+
+    def counted(self, nodes: int) -> SlurmJob:
+        """The same job with so many nodes at least, and with all of its CPUs."""
+        made = copy(self)
+        made.own_cpus, made.min_nodes, made.takes_least = self.cpus, max(nodes, 1), True
         return made
 
     def alone(self) -> SlurmJob:
@@ -696,12 +704,14 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
         made.tasks, made.tasks_per_node = options["tasks"], options.get("tasks_per_node", 0)
         if "nodes" not in options:
             made.min_nodes, made.max_nodes = 1, math.inf
+        made.min_nodes = min(made.min_nodes, made.tasks)  # as sbatch does, with a warning
     elif "tasks_per_node" in options:
         made.tasks = made.tasks_per_node * made.min_nodes
     made.has_tasks = bool(request.tasks or "tasks" in options or "tasks_per_node" in options)
     if made.has_tasks and (made.spreads or not math.isinf(made.max_nodes)):
         made.max_nodes = max(min(made.max_nodes, made.tasks), made.min_nodes)  # a node without a task is of no use
     made.cpus_per_task = options.get("cpus_per_task", made.cpus_per_task)
+    made.size_cpus = made.cpus if made.has_tasks or made.min_nodes >= made.max_nodes else made.cpus_per_task
     made.is_exclusive = request.exclusive or (request.is_whole and not _asks_for_cpus(options))
     times = math.ceil(made.tasks / size) if is_each else 1
     made.memory = math.ceil((request.memory or 0) * times / _MEBIBYTE)
