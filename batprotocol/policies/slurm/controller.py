@@ -284,8 +284,8 @@ class Controller:
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
         for job, never in self._waiting.gather(self._state.now):
-            asks = job.min_nodes, job.max_nodes, job.limit
-            open_to = [each for each in job.partitions if each.takes(*asks) and not each.access.lacks(job.reservation)]
+            size = job.size
+            open_to = [each for each in job.partitions if each.takes(size) and not each.access.lacks(job.reservation)]
             if never is None and open_to:
                 self._waiting.remove(job)
                 self._state.priorities.eligible(job, self._state.now)

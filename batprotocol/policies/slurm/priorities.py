@@ -730,7 +730,7 @@ def _facts(key: int, job: SlurmJob) -> JobFacts:
 def _asked(job: SlurmJob) -> dict[str, float]:
     """The resources that a job asks for, of all nodes together: those by default are of its first partition."""
     first, nodes, cpus = job.partitions[0], job.min_nodes, job.cpus
-    memory, each = job.memory, job.memory_per_cpu
+    memory, each = job.memory if job.memory >= 0 else first.first_memory, job.memory_per_cpu
     if not memory and not each:
         memory, each = first.memory_per_node, first.memory_per_cpu
     memory = each * cpus or memory * nodes or job.memory_per_gpu * job.gpus
