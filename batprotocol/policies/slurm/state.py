@@ -297,7 +297,7 @@ class PossibleStarts:
         state.priorities.sized(job, cpus)
 
     def now(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> NodeShare | None:
-        """What a job gets of these nodes now; None if they are not enough."""
+        """The share that a job gets of these nodes now; None if they are not enough."""
         found = share_now(self._state.selection, job, partition, nodes)
         if found is None and self._takes_any_switches(job, second):
             found = share_now(self._state.selection, job, partition, nodes)
