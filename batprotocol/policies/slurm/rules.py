@@ -591,7 +591,7 @@ class AccountLimits:
 def _tres(job: SlurmJob, nodes: int, cpus: int) -> dict[str, int]:
     """The resources of a job on so many nodes."""
     found = {"cpu": cpus, "node": nodes, "billing": cpus}
-    memory = job.memory * nodes or job.memory_per_cpu * cpus
+    memory = (job.memory if job.memory >= 0 else job.partitions[0].first_memory) * nodes or job.memory_per_cpu * cpus
     if memory:
         found["mem"] = memory
     for name, type, count in job.gres:
@@ -708,8 +708,7 @@ class SlurmRules:
             raise InputError(f"{reasons[job.partitions[0].name]} ({job.partitions[0].name})")
         refused = [each.access.reason(standing.account, job.quality) for each in allowed]
         refused = [
-            reason or ("" if each.fits(job.min_nodes, job.max_nodes, job.limit) else _TOO_LARGE)
-            for each, reason in zip(allowed, refused, strict=True)
+            reason or ("" if each.fits(job.size) else _TOO_LARGE) for each, reason in zip(allowed, refused, strict=True)
         ]
         if (self._enforces == "all" and any(refused)) or (self._enforces == "any" and all(refused)):
             place = next(place for place, reason in enumerate(refused) if reason)
