@@ -559,7 +559,7 @@ class HostTimeline:
         self._tell(hosts, begin, end)
 
     def notes(self) -> dict[int, tuple[float, list[tuple[float, int]]]]:
-        """What was noted of each host. A note is gone when the future of its host changes: ask again then."""
+        """The notes of each host. A note is gone when the future of its host changes: ask again then."""
         for host in self._stale:
             self._until[host].clear()
             self._notes.pop(host, None)
