@@ -105,6 +105,7 @@ class SlurmJob(QueuedJob):
         limit: its time limit.
         time_min: the least limit that it can do with; 0: `limit`.
         min_nodes, max_nodes: how many nodes it needs; takes_least: whether it asks for the fewest of them.
+        most_nodes: how many limits let it have.
         tasks: its tasks, all nodes together; has_tasks: whether it names them; cpus_per_task: the CPUs of each.
         tasks_per_node: the tasks that each node gets; 0: any number.
         memory: MiB on each node, -1: all; memory_per_cpu: on each CPU; 0: what the partition says.
@@ -151,8 +152,8 @@ class SlurmJob(QueuedJob):
         *("required", "requeues", "reservation", "restarts", "stage", "started", "task", "tasks"),
         *("group", "leaves", "leaves_since", "leaves_wait", "misses_leaves", "licenses", "quality", "reason"),
         *("het", "offset", "outcome", "tasks_per_node", "time_min", "user", "fixed", "gives_way", "is_held"),
-        *("is_over", "killed", "left", "planned_nodes", "preempts_since", "runs_again", "takes_least", "size_cpus"),
-        "waits_for_room",
+        *("is_over", "killed", "left", "planned_nodes", "preempts_since", "runs_again", "takes_least"),
+        *("most_nodes", "size_cpus", "waits_for_room"),
     )
 
     def __init__(
@@ -168,7 +169,7 @@ class SlurmJob(QueuedJob):
         self.leaves, self.leaves_wait, self.leaves_since, self.misses_leaves = 0, 0.0, math.inf, False
         self.partitions, self.limit, self.time_min = partitions, limit, 0.0
         self.min_nodes = self.tasks = self.cpus_per_task = 1
-        self.max_nodes, self.takes_least = math.inf, False
+        self.max_nodes, self.most_nodes, self.takes_least = math.inf, math.inf, False
         self.tasks_per_node = self.memory = self.memory_per_cpu = self.gpus = self.gpus_per_task = self.nice = (
             self.restarts
         ) = 0

@@ -264,7 +264,7 @@ def wanted_nodes(job: SlurmJob, partition: ClusterPartition, count: int) -> tupl
         partition: its partition.
         count: the fewest nodes that it can have.
     """
-    most = min(job.max_nodes, partition.max_nodes)
+    most = min(job.max_nodes, job.most_nodes, partition.max_nodes)
     return (count if math.isinf(job.max_nodes) or job.takes_least else max(count, int(most))), most
 
 

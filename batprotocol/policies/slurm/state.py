@@ -148,6 +148,11 @@ class NodeStates:
         """The nodes that are neither down, drained nor failing."""
         return self._up & ~(self._drained | self._failing)
 
+    @property
+    def down(self) -> int:
+        """The nodes that are down."""
+        return self._down
+
     def goes_down(self, nodes: int) -> None:
         """Nodes are down."""
         self._up, self._down = self._up & ~nodes, self._down | nodes
@@ -298,6 +303,7 @@ class PossibleStarts:
 
     def now(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> NodeShare | None:
         """The share that a job gets of these nodes now; None if they are not enough."""
+        job.most_nodes = self._state.rules.most_nodes(job, partition)
         found = share_now(self._state.selection, job, partition, nodes)
         if found is None and self._takes_any_switches(job, second):
             found = share_now(self._state.selection, job, partition, nodes)
@@ -309,6 +315,7 @@ class PossibleStarts:
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
     ) -> PossibleStart | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+        job.most_nodes = self._state.rules.most_nodes(job, partition)
         leaves, job.leaves = 0 if self._takes_any_switches(job, now) else job.leaves, 0
         found = first_start(self._state.selection, job, partition, nodes, now, late=late)
         job.leaves = leaves
@@ -543,11 +550,15 @@ class Endings:
     # Jobs
 
     def _again(self, job: SlurmJob) -> None:
+        nodes = 0 if job.placement is None else job.placement.nodes
+        is_lost = (
+            nodes.bit_count() > 1 and not nodes & ~self._state.nodes.down
+        )  # Slurm forgets that it has to wait then
         job.stage, job.runs_again, job.restarts = JobStage.PENDING, False, job.restarts + 1
         job.placement, job.eligible, job.is_over, job.outcome = None, math.inf, False, None
         mine = self._state
         job.submitted = float(mine.second)  # it counts as submitted once its nodes are clean
-        job.begin = job.submitted + _AGAIN
+        job.begin = job.submitted + (0 if is_lost else _AGAIN)
         mine.actions.again(job)
         mine.priorities.again(job, mine.now)
         mine.waiting.add(job)
