@@ -174,7 +174,7 @@ class Consumable:
         return bits
 
     def _later(self) -> LaterResources:
-        """What is free when running jobs have ended."""
+        """The resources that are free when running jobs have ended."""
         seen = self._room.changes
         if self._soon is None or self._soon[0] != seen:
             shares = [share for share in (self._jobs[key].placement for *_, key in self._ends) if share is not None]

@@ -144,7 +144,7 @@ class NodeSelector(Protocol):
         """Whether nodes are at more switches than a job asks for."""
 
     def passing_weights(self) -> tuple[int, ...]:
-        """What looks at jobs leave behind for the looks at others."""
+        """The parts of the nodes' weights that looks at jobs leave behind, for the looks at others."""
 
     def now(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
