@@ -340,10 +340,9 @@ class Controller:
         """
         second = math.floor(min(time, 1e15) + 1e-6)
         return (
-            self._seen == self._version
+            (self._seen, self._weights) == (self._version, self._selection.passing_weights())
             and second <= self._until
             and self._selection.first_end() >= second + 1
-            and self._selection.passing_weights() == self._weights
             and not self._time_helps()
             and not self.reservations.names()
             and not self.cluster.loops.bf_min_age_reserve
