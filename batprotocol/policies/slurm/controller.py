@@ -16,7 +16,7 @@ from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition, ConfiguredCluster
-from batprotocol.policies.slurm.loops import StartOutcome, run_backfill, run_main
+from batprotocol.policies.slurm.loops import StartOutcome, lacks_nodes, run_backfill, run_main
 from batprotocol.policies.slurm.queue import HetJob, JobStage, NodeShare, SlurmJob, named_by_number
 from batprotocol.policies.slurm.reservations import NodeReservation
 from batprotocol.policies.slurm.rules import SlurmRules, grace_end, may_preempt
@@ -162,20 +162,21 @@ class Controller:
 
         Runs of its loops that start nothing, as nothing has changed, are made up for later.
         """
-        times = [self._clock.limits(self._first_limit(), self._state.now)]
+        state = self._state
+        times = [self._clock.limits(self._first_limit(), state.now)]
         if self._queue or self._waiting.jobs:  # time alone may bring something for them
-            is_open = (
-                not self._state.is_quick or self._waiting.is_due or self.reservations.names() or self._time_helps()
-            )
-            main, backfill = self._clock.main(self._state.now)[0], self._clock.backfill()
-            times += [self._state.priorities.next_time(), self._next_reservations()]
-            if is_open or self._tried != self._version:
+            is_open = not state.is_quick or self._waiting.is_due or self.reservations.names() or self._time_helps()
+            main, is_new = self._clock.main(state.now)[0], self._tried != self._version
+            times += [state.priorities.next_time(), self._next_reservations()]
+            is_vain = is_new and bool(state.running) and lacks_nodes(self._queue, self, self.cluster.loops)
+            backfill = self._clock.backfill(main if is_vain else math.inf)
+            if is_open or (is_new and not is_vain):
                 times.append(main)
             if is_open or not self._is_as_before(backfill):
                 times.append(backfill)
             elif self._until < math.inf:
                 times.append(max(backfill, self._until + 1))  # the runs before are as the last one, this one may differ
-        times.append(self._endings.next_clean())
+        times.append(self._endings.next_clean(is_awaited=not state.is_quick or len(times) > 1))
         return min(times)
 
     def advance(self, now: float) -> None:
