@@ -109,9 +109,7 @@ class Controller:
         """The jobs that have ended not long ago."""
         self.hetjobs = state.hetjobs
         """The heterogeneous jobs that have not ended, by their ids."""
-        self._endings = Endings(state)
-        self._starts = PossibleStarts(state)
-        self._is_closed = False
+        self._endings, self._starts, self._is_closed = Endings(state), PossibleStarts(state), False
         self._seen, self._tried, self._has_moved, self._until, self._weights = -1, -1, False, -1.0, tuple[int, ...]()
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
@@ -160,24 +158,24 @@ class Controller:
     def next_time(self) -> float:
         """When the controller does something without a report next; infinity: nothing is left to do.
 
-        Runs of its loops that start nothing, as nothing has changed, are made up for later.
+        Runs of its loops that start nothing, as nothing has changed or nodes are missing, are made up for later.
         """
-        state = self._state
-        times = [self._clock.limits(self._first_limit(), state.now)]
-        if self._queue or self._waiting.jobs:  # time alone may bring something for them
+        state, clock, queue = self._state, self._clock, self._queue
+        times = [clock.limits(self._first_limit(), state.now)]
+        clean, is_idle = self._endings.next_clean(), state.is_quick
+        if queue or self._waiting.jobs:  # time alone may bring something for them
             is_open = not state.is_quick or self._waiting.is_due or self.reservations.names() or self._time_helps()
-            main, is_new = self._clock.main(state.now)[0], self._tried != self._version
+            main, is_new = clock.main(state.now)[0], clean < math.inf or self._tried != self._version
+            is_idle = not (is_open or self._waiting.jobs) and lacks_nodes(queue, self, self.cluster.loops)
+            backfill = clock.backfill(min(main, clean) if is_idle and is_new else math.inf)
             times += [state.priorities.next_time(), self._next_reservations()]
-            is_vain = is_new and bool(state.running) and lacks_nodes(self._queue, self, self.cluster.loops)
-            backfill = self._clock.backfill(main if is_vain else math.inf)
-            if is_open or (is_new and not is_vain):
+            if is_open or (self._tried != self._version and not is_idle):
                 times.append(main)
-            if is_open or not self._is_as_before(backfill):
+            if is_open or (is_idle and clean < math.inf) or not self._is_as_before(backfill):
                 times.append(backfill)
             elif self._until < math.inf:
                 times.append(max(backfill, self._until + 1))  # the runs before are as the last one, this one may differ
-        times.append(self._endings.next_clean(is_awaited=not state.is_quick or len(times) > 1))
-        return min(times)
+        return min(*times, math.inf if is_idle and self._endings.can_wait() else clean)
 
     def advance(self, now: float) -> None:
         """Do all that is due by a time."""

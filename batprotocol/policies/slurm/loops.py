@@ -132,16 +132,20 @@ _FEW: Final = 8
 
 
 def lacks_nodes(queue: SlurmQueue, starter: JobStarter, loops: SchedulerParameters) -> bool:
-    """Whether the loop would start no job now: the first jobs lack nodes, and keep all others waiting.
+    """Whether the loop would start no job: the first jobs lack nodes, even with those that are about to be clean.
 
-    The answer is no, too, if that does not show at once: where something else than the number of nodes may decide.
+    Then they keep all others waiting. The answer is no, too, if that does not show at once: where something else than
+    the number of nodes may decide.
 
     Args:
         queue: the queue.
         starter: what the loop may do.
         loops: its parameters.
     """
+    is_shared = starter.whole_nodes is None
     if starter.preempts or starter.rules.has_limits or loops.bf_min_prio_reserve or loops.bf_min_age_reserve:
+        return False
+    if is_shared and starter.completing:
         return False
     nodes, failed = starter.available, set[str]()
     for _, _, entry in queue.snapshot()[:_FEW]:
@@ -153,8 +157,8 @@ def lacks_nodes(queue: SlurmQueue, starter: JobStarter, loops: SchedulerParamete
         is_odd = job.reservation or job.required or job.array is not None or job.het is not None or job.licenses
         if is_odd or job.leaves or job.waits_for_room or not starter.rules.admits(job, partition):
             return False
-        room, open_to = nodes & partition.nodes & job.allowed, starter.open
-        frees = None if starter.whole_nodes is not None else starter.frees(job, partition)
+        room, open_to = nodes & partition.nodes & job.allowed, starter.open | starter.completing
+        frees = starter.frees(job, partition) if is_shared else None
         if frees is not None:
             open_to &= frees[1][0]
         if (room & open_to).bit_count() >= job.min_nodes or not room & ~starter.idle:

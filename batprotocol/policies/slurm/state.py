@@ -481,17 +481,14 @@ class Endings:
                 else:
                     self.kill([job])
 
-    def next_clean(self, *, is_awaited: bool = True) -> float:
-        """When the nodes of a job are clean next; infinity: there is none.
+    def next_clean(self) -> float:
+        """When the nodes of a job are clean next; infinity: there is none."""
+        return self._cleanings[0][0] if self._cleanings else math.inf
 
-        Args:
-            is_awaited: whether jobs wait for nodes. Else, it is made up for at the end of another job that still runs.
-        """
+    def can_wait(self) -> bool:
+        """Whether clean nodes can be made up for at the end of another job, which still runs."""
         left = self._cleanings
-        if not left:
-            return math.inf
-        is_early = not is_awaited and len(left) < len(self._state.running)
-        return math.inf if is_early and not any(job.runs_again for *_, job, _ in left) else left[0][0]
+        return len(left) < len(self._state.running) and not any(job.runs_again for *_, job, _ in left)
 
     def clean(self) -> bool:
         """Nodes of a job are clean; returns whether the first loop runs at once, and not at its next tick.
