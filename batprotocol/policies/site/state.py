@@ -244,7 +244,9 @@ class PythonOpenHosts:
 
     def _first(self, wanted: int, seconds: float, after: float, before: float, own: int) -> tuple[float, int] | None:
         """The first time at which enough are open, and their bits: `before` is the begin of an own reservation."""
-        place, time = max(bisect_right(self._times, after) - 1, 0), after
+        place, time, last = max(bisect_right(self._times, after) - 1, 0), after, max(self._times[-1], after)
+        if not last - seconds < last:
+            return None  # a host that is open until a time counts as open at it
         while time < before or (time == before and not own):
             found = self._stays_open(place, time, wanted, seconds, own, before if own else math.inf)
             if found is None or found[0]:
