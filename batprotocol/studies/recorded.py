@@ -117,6 +117,18 @@ def _ends(run: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
+_SUSPENDS: Final = re.compile(r"(?:gang: suspending|preempted) JobId=(\S+)(?: suspended by gang.*)?$")
+"""A line of the log that says that a job is suspended."""
+
+
+def _suspended(run: Mapping[str, Any]) -> set[str]:
+    """The jobs that were suspended: while they are, the time of their scripts goes on, and these end later."""
+    jobs = (each for each in run.get("result_jobs", ()) if isinstance(each.get("SuspendTime"), float))
+    return {number_of(each["JobId"]) for each in jobs} | {
+        number_of(match[1]) for _, text in run["log"] if (match := _SUSPENDS.search(text))
+    }
+
+
 def _killed(run: Mapping[str, Any]) -> dict[str, float]:
     """How long jobs ran before they were killed, at the longest."""
     began, longest, numbers = dict[str, float](), dict[str, float](), component_numbers(run)
@@ -147,7 +159,7 @@ def _loop_of(run: Mapping[str, Any], time: float) -> float:
 def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], float, int]]:
     """The jobs: number, submission time, what they ask for, run time, exit code."""
     last = {start.job: _loop_of(run, start.time) for start in starts_of(run)}
-    ends, submitted, killed = _ends(run), submitted_of(run), _killed(run)
+    ends, submitted, killed, suspended = _ends(run), submitted_of(run), _killed(run), _suspended(run)
     for each in run["submissions"]:
         if each["id"] < 0:
             continue
@@ -167,7 +179,7 @@ def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], 
         runs = each.get("runs") or [each["run"]] * len(numbers)
         for place, (number, seconds) in enumerate(zip(numbers, runs, strict=True)):
             runtime = seconds + 0.9
-            if number in ends and number in last and ends[number] > last[number]:
+            if number in ends and number in last and last[number] < ends[number] and number not in suspended:
                 runtime = ends[number] - last[number]
             runtime = max(runtime, killed.get(number, 0.0) + 0.3)
             data = dict(asked)
@@ -357,7 +369,10 @@ _NODE_STATES: Final = {"DOWN": "DOWN", "DRAINED": "DRAIN", "DRAINING": "DRAIN", 
 """The commands that give a node the states that the log names; others are those of nodes in use."""
 _FAILED: Final = ("error", "denied", "invalid", "is in use", "not supported")
 """Parts of answers to commands that have failed."""
-_LATE: Final = ("job has already finished", "job is no longer pending", "job is pending execution")
+_LATE: Final = (
+    *("job has already finished", "job is no longer pending", "job is pending execution", "job is not suspended"),
+    *("already completing or completed", "job is not running"),
+)
 """Answers that say that a command has not changed its job."""
 
 
@@ -389,6 +404,7 @@ def scheduler_of(run: Mapping[str, Any], *, seed: int | None = None, **options: 
         options: further arguments of `SlurmScheduler`.
     """
     phases = phases_of(run) if seed is None else drawn_phases_of(run, seed)
+    options = {"time_goes_on": True} | options  # the scripts of recorded jobs sleep
     return SlurmScheduler(configuration_of_run(run), phases, accounting=accounting_of_run(run), **options)
 
 

@@ -263,12 +263,23 @@ class ClusterNode(msgspec.Struct, frozen=True, gc=False):
 
 
 def mode_of(text: str) -> str:
-    """The `PreemptMode` that a text of Slurm means: jobs are not suspended, so that they do not give way then.
+    """The `PreemptMode` that a text of Slurm means.
 
-    >>> mode_of("requeue"), mode_of("suspend")
-    ('requeue', 'off')
+    >>> mode_of("requeue"), mode_of("suspend"), mode_of("gang")
+    ('requeue', 'suspend', 'off')
     """
-    return text if text in (PreemptMode.CANCEL, PreemptMode.REQUEUE) else PreemptMode.OFF
+    return text if text in (PreemptMode.CANCEL, PreemptMode.REQUEUE, PreemptMode.SUSPEND) else PreemptMode.OFF
+
+
+class GangUnit(Enum):
+    """What two jobs cannot have at the same time, if they take turns."""
+
+    NODES = "nodes"
+    """A node (select/linear)."""
+    CPUS = "cpus"
+    """More CPUs than a node has (CR_CPU)."""
+    CORES = "cores"
+    """A core (CR_Core and CR_Socket)."""
 
 
 class NodeSharing(Enum):
@@ -387,6 +398,8 @@ class ConfiguredCluster(msgspec.Struct, frozen=True, dict=True):
         backfills: whether there is the second loop.
         is_fifo: whether the first loop takes jobs as they came.
         preempts: whether jobs of higher partitions make those of lower ones give way.
+        gang: what jobs that take turns cannot have at the same time (PreemptMode=GANG); None: none take turns.
+        time_slice: seconds of a turn (SchedulerTimeSlice).
         preempt_wait: seconds for which a job waits for those that give way to it, before others do.
         kill_wait: seconds from the end of a limit to the kill that no job survives (KillWait).
         requeues: whether jobs may run again by default.
@@ -408,6 +421,8 @@ class ConfiguredCluster(msgspec.Struct, frozen=True, dict=True):
     backfills: bool = True
     is_fifo: bool = False
     preempts: bool = False
+    gang: GangUnit | None = None
+    time_slice: float = 30.0
     preempt_wait: float = 40.0
     kill_wait: float = 30.0
     requeues: bool = True
@@ -486,6 +501,8 @@ def cluster_of(configuration: SlurmConfiguration) -> ConfiguredCluster:
         and configuration.priority.plugin == "basic"
         and len({each.tier for each in partitions}) <= 1,
         preempts=configuration.preemption.plugin != "none",
+        gang=_gang(configuration) if configuration.preemption.gang else None,
+        time_slice=configuration.preemption.time_slice,
         preempt_wait=jobs.kill_wait + _MESSAGE_TIMEOUT,
         kill_wait=jobs.kill_wait,
         requeues=jobs.requeue,
@@ -548,6 +565,12 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: S
         qos=line.qos or "",
         factor=line.priority_job_factor,
     )
+
+
+def _gang(configuration: SlurmConfiguration) -> GangUnit:
+    if configuration.select.plugin == "linear":
+        return GangUnit.NODES
+    return GangUnit.CPUS if configuration.select.unit == "cpu" else GangUnit.CORES
 
 
 def _select(configuration: SlurmConfiguration) -> NodeSelection:

@@ -102,10 +102,10 @@ def _standings(followed: str, idle: str = "", missed: str = "") -> dict[str, tup
 
 COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ParameterStanding]]]] = {
     "scontrol": _standings(
-        "create delete hold release requeue requeuehold top uhold update",
+        "create delete hold release requeue requeuehold resume suspend top uhold update",
         "completing errnumstr getaddrs help listpids notify pidinfo ping schedloglevel setdebug setdebugflags show"
         " token version wait_job write",
-        "abort cancel_reboot cluster fsdampeningfactor reboot reconfigure resume shutdown suspend takeover",
+        "abort cancel_reboot cluster fsdampeningfactor reboot reconfigure shutdown takeover",
     ),
     "options of scontrol": _standings(
         "",
@@ -178,12 +178,14 @@ def _requeue_hold(controller: Controller, job: SlurmJob, now: float) -> None:
     controller.requeue(job, now)
 
 
-_VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
+_VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], str | None]]] = {
     "hold": Controller.hold,
     "uhold": Controller.hold,
     "release": Controller.release,
     "requeue": Controller.requeue,
     "requeuehold": _requeue_hold,
+    "resume": Controller.resume,
+    "suspend": Controller.suspend,
 }
 
 _STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
@@ -328,12 +330,17 @@ class _Order:
                     self.notes.append(f"{name} is a component of a heterogeneous job, which runs again as a whole")
                     continue
                 for job in jobs:
-                    _VERBS[verb](self._controller, job, self._now)
+                    self._do(verb, job)
         elif verb == "top":
             jobs = [job for word in given for name in _listed(word) for job in self._jobs(name) if not job.offset]
             self.notes += self._controller.top(jobs, self._now)
         else:
             {"create": self._create, "delete": self._delete, "update": self._update}[verb](given)
+
+    def _do(self, verb: str, job: SlurmJob) -> None:
+        why = _VERBS[verb](self._controller, job, self._now)
+        if why:
+            self.notes.append(f"job {job.own_id} {why}, so that '{verb}' has no effect")
 
     def _values(self, kind: str, words: list[str]) -> dict[str, str]:
         """The values of the keys that are followed, by names in small letters. `+=` and `-=` are kept in the value."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from batprotocol.policies.slurm.cluster import (
@@ -36,12 +36,20 @@ class Consumable:
     Args:
         cluster: the cluster.
         epoch: the seconds of the day at which the simulation began: ends are grouped on the clock.
+        keeps_memory: whether a job that gives way keeps its memory and its generic resources, as it is suspended.
     """
 
-    def __init__(self, cluster: ConfiguredCluster, epoch: int = 0) -> None:
+    def __init__(
+        self,
+        cluster: ConfiguredCluster,
+        epoch: int = 0,
+        keeps_memory: Callable[[SlurmJob], bool] = lambda job: False,
+    ) -> None:
+        self._keeps_memory = keeps_memory
         self.cluster, self._epoch, self.tree = cluster, epoch, tree_of(cluster)
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
-        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts else None
+        has_rows = bool(counts) or cluster.gang is not None
+        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.by_core) if has_rows else None
         self._room = FreeResources(cluster.nodes, rows)
         self._farness = [0] * len(cluster.nodes)  # a byte of Slurm's weights: it stays until the next job is started
         self._used = 0
@@ -51,6 +59,7 @@ class Consumable:
         self._jobs: dict[int, SlurmJob] = {}
         self._numbers = self._of_users = 0
         self._keys: dict[str, int] = {}
+        self._stopped: dict[str, NodeShare] = {}  # what suspended jobs keep in any case
 
     @property
     def used(self) -> int:
@@ -73,7 +82,7 @@ class Consumable:
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
         assert job.placement is not None
-        self._room.take(job.placement)
+        self._room.take(self._kept(job))
         self._used |= job.placement.nodes
         self._numbers += 1
         self._of_users += _is_of_user(job, job.partition)
@@ -84,11 +93,39 @@ class Consumable:
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
         assert job.placement is not None
-        self._room.take(job.placement, -1)
+        self._room.take(self._kept(job), -1)
         self._used &= ~bits_of(node for node in job.placement.cpus if not self._room.jobs[node])
         self._of_users -= _is_of_user(job, job.partition)
+        self._stopped.pop(job.id, None)
         key = self._keys.pop(job.id)
         del self._jobs[key], self._ends[bisect_left(self._ends, (job.end, self._made_at(job), job.number, key))]
+
+    def _kept(self, job: SlurmJob) -> NodeShare:
+        """The share that a job keeps from others: without its CPUs if an operator has suspended it."""
+        assert job.placement is not None
+        return self._without_cpus(job) if job.is_stopped else job.placement
+
+    def _without_cpus(self, job: SlurmJob) -> NodeShare:
+        """The memory and the generic resources of a job."""
+        found, share = self._stopped.get(job.id), job.placement
+        if found is None:
+            assert share is not None
+            found = NodeShare(share.nodes, dict.fromkeys(share.cpus, 0), share.gres, share.memory)
+            found.sharing = share.sharing
+            self._stopped[job.id] = found
+        return found
+
+    def stop(self, job: SlurmJob) -> None:
+        """An operator suspends a job: others can have its CPUs, and not its memory and devices."""
+        assert job.placement is not None
+        self._room.take(job.placement, -1)
+        self._room.take(self._kept(job))
+
+    def go_on(self, job: SlurmJob) -> None:
+        """A job that an operator has suspended has its CPUs again."""
+        assert job.placement is not None
+        self._room.take(self._kept(job), -1)
+        self._room.take(job.placement)
 
     def _made_at(self, job: SlurmJob) -> float:
         """When Slurm made the record of a job. It makes one for the other tasks of an array when a task starts."""
@@ -128,10 +165,12 @@ class Consumable:
         return self._ends[0][0] if self._ends else math.inf
 
     def _without(self, jobs: Iterable[SlurmJob]) -> FreeResources:
-        gone = [job.placement for job in jobs if job.placement is not None]
+        gone = [job for job in jobs if job.placement is not None]
         room = self._room.copy() if gone else self._room
-        for placement in gone:
-            room.take(placement, -1)
+        for job in gone:
+            room.take(self._kept(job), -1)
+            if self._keeps_memory(job):
+                room.take(self._without_cpus(job))
         return room
 
     def earliest(
@@ -150,7 +189,7 @@ class Consumable:
             return PossibleStart(now, found)
         room, window = self._without(gone).copy(), _WINDOW
         left = [(end, self._jobs[key]) for end, _, _, key in self._ends]
-        held = [(end, each, each.placement) for end, each in left if each.placement is not None and each not in gone]
+        held = [(end, each, self._kept(each)) for end, each in left if each.placement is not None and each not in gone]
         barrier, place = -math.inf, 0
         while place < len(held):
             last: SlurmJob | None = None

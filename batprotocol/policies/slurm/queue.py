@@ -124,6 +124,8 @@ class SlurmJob(QueuedJob):
         eligible: since when it can start, infinity so far.
         stage: how far it has come.
         started, end: when it started, and when its limit ends; left: when its nodes were clean again.
+        is_suspended: whether it has its nodes, and does not run; is_stopped: whether an operator has suspended it. It
+            has run for `ran` seconds before it went on last, at `runs_since`, or was suspended.
         planned: when backfill will start it, 0 if unknown.
         placement: its nodes, while it runs.
         partition: the partition that it runs in.
@@ -172,11 +174,15 @@ class SlurmJob(QueuedJob):
             "gives_way",
             "is_held",
             "is_over",
+            "is_stopped",
+            "is_suspended",
             "killed",
             "left",
             "planned_nodes",
             "preempts_since",
+            "ran",
             "runs_again",
+            "runs_since",
             "takes_least",
             "waits_for_room",
         ),
@@ -227,6 +233,8 @@ class SlurmJob(QueuedJob):
         self.partition: ClusterPartition | None = None
         self.waits_for_room = self.is_over = self.runs_again = self.gives_way = False
         self.preempts_since = -math.inf
+        self.is_suspended = self.is_stopped = False
+        self.ran = self.runs_since = 0.0
         self.extra: Any = None
 
     @property

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from batprotocol.policies.slurm.cluster import (
     ClusterPartition,
     ConfiguredCluster,
+    NodeSharing,
     best_fit,
     bits_of,
     lowest,
@@ -133,6 +135,12 @@ class NodeSelector(Protocol):
 
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
+
+    def stop(self, job: SlurmJob) -> None:
+        """An operator suspends a job: others can have its cores, and not its memory."""
+
+    def go_on(self, job: SlurmJob) -> None:
+        """A job that an operator has suspended has its cores again, also if others have them."""
 
     def first_end(self) -> float:
         """When the limit of a running job ends first; infinity: none runs."""
@@ -457,6 +465,9 @@ class Linear:
     Args:
         cluster: the cluster.
         is_quick: whether the earliest start is searched by halves, and not from end to end. Both find the same.
+
+    Attributes:
+        overlaps: whether a node may have two jobs, of which one is suspended.
     """
 
     def __init__(self, cluster: ConfiguredCluster, *, is_quick: bool = True) -> None:
@@ -466,6 +477,8 @@ class Linear:
         self._tree = tree_of(cluster)
         self._weights = weight_groups(cluster)
         self._busy = 0
+        self._holders: dict[SlurmJob, int] = {}  # the nodes of each job that keeps others from them
+        self.overlaps = self._takes_turns = cluster.gang is not None
         self._ends: list[tuple[float, int, int]] = []
         self._frees: NodeReleases | None = None
         self._releases: Releases | None = None
@@ -488,22 +501,69 @@ class Linear:
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
         assert job.placement is not None
-        self._busy |= job.placement.nodes
+        if not job.is_stopped:
+            self._holders[job] = job.placement.nodes
+            self._busy |= job.placement.nodes
         insort(self._ends, (job.end, job.number, job.placement.nodes))
         self._freed = self._frees = self._releases = None
 
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
         assert job.placement is not None
-        self._busy &= ~job.placement.nodes
+        self._let_go(job)
         del self._ends[bisect_left(self._ends, (job.end, job.number, job.placement.nodes))]
+        self._freed = self._frees = self._releases = None
+
+    def _let_go(self, job: SlurmJob) -> None:
+        self._busy &= ~self._holders.pop(job, 0)
+        if self.overlaps:
+            self._busy = self._held((), 1)
+
+    def _held(self, without: Collection[SlurmJob], most: int) -> int:
+        """The nodes that have so many jobs, if some of these are gone."""
+        planes = [0] * most  # those that have one job at least, two...
+        for job, nodes in self._holders.items():
+            if job not in without:
+                for place in range(most - 1, 0, -1):
+                    planes[place] |= planes[place - 1] & nodes
+                planes[0] |= nodes
+        return planes[-1]
+
+    def _free(self, without: Iterable[SlurmJob], most: int = 1) -> int:
+        """The nodes that have fewer jobs, if some of these are gone."""
+        gone = without if isinstance(without, Collection) else list(without)
+        if self.overlaps and (gone or most > 1):
+            return ~self._held(gone, most)
+        return ~self._busy | _held_by(gone)
+
+    def _shared_by(self, job: SlurmJob, partition: ClusterPartition) -> int:
+        """How many jobs a node of a job can have at most: more than one only if they take turns."""
+        shares = self._takes_turns and partition.sharing_of(job.oversubscribes) is NodeSharing.CORES
+        return partition.rows if shares else 1
+
+    def stop(self, job: SlurmJob) -> None:
+        """An operator suspends a job: others can have its nodes."""
+        self.overlaps = True
+        self._let_go(job)
+        self._freed = self._frees = self._releases = None
+
+    def go_on(self, job: SlurmJob) -> None:
+        """A job that an operator has suspended has its nodes again."""
+        assert job.placement is not None
+        self._holders[job] = job.placement.nodes
+        self._busy |= job.placement.nodes
         self._freed = self._frees = self._releases = None
 
     def now(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> NodeShare | None:
         """The share that a job gets of these nodes now: those of the least weight that are enough."""
-        nodes &= ~self._busy | _held_by(without)
+        gone, most = list(without), self._shared_by(job, partition)
+        tries = (self._among(job, partition, nodes & self._free(gone, each)) for each in range(1, most + 1))
+        return next((found for found in tries if found is not None), None)
+
+    def _among(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> NodeShare | None:
+        """The share that a job gets of these nodes, which it can have."""
         count = max(job.min_nodes, partition.min_nodes)
         if nodes.bit_count() < count or job.required & ~nodes:
             return None
@@ -527,13 +587,14 @@ class Linear:
     ) -> PossibleStart | None:
         """When and where a job can start, if running jobs end at their limits; None: never."""
         count = max(job.min_nodes, partition.min_nodes)
-        free = ~self._busy | _held_by(without)
+        gone, most = list(without), self._shared_by(job, partition)
+        free = self._free(gone, most)
         if (nodes & free).bit_count() >= count:
             found = self.choose(job, nodes & free, count, partition)
             if found is not None:
                 return PossibleStart(now, NodeShare(found, {}))
-        freed = self._all_freed()
-        first = self._first(nodes, free, count) if self._is_quick else 0
+        freed = self._freed_without(gone, most) if self.overlaps else self._all_freed()
+        first = self._first(nodes, free, count, freed) if self._is_quick else 0
         if self._is_quick and late and first < len(freed) and self._ends[first][0] > max(late, now):
             return PossibleStart(math.floor(self._ends[first][0]), NodeShare(0, {}))  # nobody asks for the nodes
         for place in range(first, len(freed)):
@@ -570,16 +631,29 @@ class Linear:
         return self._ends[0][0] if self._ends else math.inf
 
     def _all_freed(self) -> list[int]:
-        if self._freed is None:
+        if self._freed is None and self.overlaps:
+            self._freed = self._freed_without((), 1)
+        elif self._freed is None:
             self._freed, bits = [], 0
             for _, _, nodes in self._ends:
                 bits |= nodes
                 self._freed.append(bits)
         return self._freed
 
-    def _first(self, nodes: int, free: int, count: int) -> int:
+    def _freed_without(self, gone: Collection[SlurmJob], most: int) -> list[int]:
+        """The nodes that have fewer jobs after the first end, the second one...: the others keep them until theirs."""
+        holders = {(job.end, job.number, nodes): nodes for job, nodes in self._holders.items() if job not in gone}
+        freed, counts = [], Counter(node for nodes in holders.values() for node in members(nodes))
+        bits = 0
+        for end in self._ends:
+            for node in members(holders.pop(end, 0)):
+                counts[node] -= 1
+                bits |= (counts[node] < most) << node
+            freed.append(bits)
+        return freed
+
+    def _first(self, nodes: int, free: int, count: int, freed: list[int]) -> int:
         """The first end after which so many of the nodes are free."""
-        freed = self._all_freed()
         low, high = 0, len(freed)
         while low < high:
             middle = (low + high) // 2

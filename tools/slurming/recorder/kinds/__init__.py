@@ -1,8 +1,8 @@
 """The kinds of plans: each is a function of a generator of random numbers.
 
 `whole` has those whose jobs take whole nodes, `shared` those whose jobs share nodes and what is on them, `accounts`
-those that need Slurm's accounting, and `hetjobs` those with heterogeneous jobs, `suspends` those whose jobs are suspended. Those of `drawn` mix all options that
-are followed. `KINDS` lists all.
+those that need Slurm's accounting, `hetjobs` those with heterogeneous jobs, and `suspends` those whose jobs are
+suspended. Those of `drawn` mix all options that are followed. `KINDS` lists all.
 """
 
 from __future__ import annotations
