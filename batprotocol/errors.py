@@ -6,7 +6,7 @@ because a value cannot be written. Wrong calls of ordinary functions still raise
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from reprlib import Repr
 from typing import Any
 
@@ -346,6 +346,23 @@ def expect_instance(value: object, kinds: type | tuple[type, ...], caller: str, 
         raise SchedulerError(f"{caller} takes {noun}, and not a class: write {name}() instead of {name}")
     if not isinstance(value, kinds):
         raise SchedulerError(f"{caller} takes {noun}, got {shown(value)}")
+
+
+def expect_options(function: str, given: Mapping[str, Any], known: type) -> None:
+    """Refuse keyword arguments that are not known, as Python does.
+
+    Args:
+        function: the name of the function.
+        given: the keyword arguments.
+        known: the `TypedDict` that several functions share; its bases count, too.
+
+    Raises:
+        TypeError: one is not known.
+    """
+    names = known.__annotations__
+    for name in given:
+        if name not in names:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 
 class TaskFailed(ProtocolError):

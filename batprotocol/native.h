@@ -50,6 +50,16 @@ slot_offset(PyTypeObject *class, const char *name)
     return offset;
 }
 
+/* How CPython declares a function that takes its arguments as an array, in a table of functions. */
+#define FAST(function) (PyCFunction)(void (*)(void))function, METH_FASTCALL
+
+/* The `populate` of a module that has functions only, and gets all else when it is bound. */
+static inline int
+populate_nothing(PyObject *Py_UNUSED(module))
+{
+    return 0;
+}
+
 /* The end of a module's file: it is `package.name`, has the functions of a table (or NULL), and when it is imported,
    `populate(module)` adds what else there is. `what` is a plural for all of it. */
 #define NATIVE_MODULE(package, name, what, populate, functions, doc)                                                   \

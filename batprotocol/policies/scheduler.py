@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final, TypedDict
 import msgspec
 
 from batprotocol._util.deprecation import OldName, old_arguments
-from batprotocol._util.keywords import expect_options
 from batprotocol.edc import Scheduler
-from batprotocol.errors import InputError, expect_instance
+from batprotocol.errors import InputError, expect_instance, expect_options
 from batprotocol.model import (
     AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from batprotocol._util.keywords import expect_options
-from batprotocol.errors import InputError, shown
+from batprotocol.errors import InputError, expect_options, shown
 from batprotocol.results.catalogue import Metric, own_metrics
 from batprotocol.results.electricity import CoreTimes, Electricity, power_of_jobs
 from batprotocol.results.metrics import GroupOptions, MeasuredRun, Metrics, expect_usable, joined_run, metrics_of

@@ -15,8 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from batprotocol._util.distributions import Distribution
-from batprotocol._util.keywords import expect_options
-from batprotocol.errors import InputError, shown
+from batprotocol.errors import InputError, expect_options, shown
 from batprotocol.results.catalogue import CLASSES, OwnMetric, flat, own_metrics
 from batprotocol.results.electricity import CoreTimes, Electricity, PowerMetrics, power_of_machine
 from batprotocol.results.observers import (

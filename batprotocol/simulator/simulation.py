@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
-from batprotocol._util.keywords import expect_options
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, JobState
-from batprotocol.errors import SchedulerError, expect_instance, shown
+from batprotocol.errors import SchedulerError, expect_instance, expect_options, shown
 from batprotocol.model import ForceSimulationStopEvent, Message
 from batprotocol.model.planned_jobs import HostPlanner, PlannerMaker
 from batprotocol.results import EnergyPoints, JobRows, Observer, Observers, Result, ResultFiles, Statistics

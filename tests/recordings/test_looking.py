@@ -133,6 +133,25 @@ def test_a_wrong_command_line_is_told_in_a_sentence(arguments: list[object], sen
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("run.mcap", "no recording", "is not an MCAP, or has no content"),
+        ("run.tar.xz", "no recording", "not a tar archive"),
+        ("notes.txt", "no recording", "holds nothing that can be read as a run"),
+        ("out_jobs.csv", "job\n1\n", "it has no column job_id"),
+    ],
+)
+def test_a_broken_run_without_a_second_one_is_told(tmp_path: Path, name: str, text: str, sentence: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    done = run_here("diff", str(path))
+    assert (done.status, done.out) == (2, "")
+    assert sentence in done.err
+    assert "second run" not in done.err
+    assert done.err.count("\n") == 1
+
+
 # Tap
 
 

@@ -262,9 +262,6 @@ PyDoc_STRVAR(take_these_doc, "take_these($module, hosts, wanted, /)\n--\n\n"
 PyDoc_STRVAR(give_back_doc, "give_back($module, hosts, given, /)\n--\n\n"
                             "Give back hosts that were taken; False: left to Python.");
 
-/* How CPython declares a function that takes its arguments as an array. */
-#define FAST(function) (PyCFunction)(void (*)(void))function, METH_FASTCALL
-
 static PyMethodDef functions[] = {
     {"bind", bind, METH_VARARGS, bind_doc},
     {"take", FAST(take), take_doc},
@@ -273,11 +270,5 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static int
-populate(PyObject *Py_UNUSED(module))
-{
-    return 0; /* until it is bound */
-}
-
-NATIVE_MODULE("batprotocol.model", _hosts, "native sets of hosts", populate, functions,
+NATIVE_MODULE("batprotocol.model", _hosts, "native sets of hosts", populate_nothing, functions,
               "Sets of hosts in C. Private: use batprotocol.Hosts.")

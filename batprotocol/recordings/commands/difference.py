@@ -127,9 +127,19 @@ def _compared(
     return DIFFERENT
 
 
+def _expect_readable(run: NamedRun) -> None:
+    """Read a run, so that the error names its broken part, and not the missing second run."""
+    if not run.has_messages:
+        run.schedule()
+        return
+    with run.conversation(from_its_beginning=False):
+        pass
+
+
 def _replayed(run: NamedRun, output: Output, tolerance: float | None, *, jobs: bool, quiet: bool) -> int:
     """Compare a recording of a Slurm with its replay, and count the starts that are equal."""
     if not run.is_of_slurm:
+        _expect_readable(run)
         raise InputError(
             "expected a second run to compare with: only a recording of a Slurm has a replay", file=run.given
         )

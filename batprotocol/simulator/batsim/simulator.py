@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mypy_extensions import mypyc_attr
 
-from batprotocol._util.keywords import expect_options
 from batprotocol.conversation import DEFAULT_RULE_SET, Conversation, Violation
-from batprotocol.errors import InputError, RuleViolation
+from batprotocol.errors import InputError, RuleViolation, expect_options
 from batprotocol.model import EDCHelloEvent, Message, SimulationErrorEvent, StopCallMeLaterEvent, StopProbeEvent
 from batprotocol.model.planned_jobs import PlannerMaker
 from batprotocol.results import Observer

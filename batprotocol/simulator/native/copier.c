@@ -454,7 +454,7 @@ bind(PyObject *module, PyObject *arguments)
 
 static PyMethodDef methods[] = {
     {"bind", bind, METH_VARARGS, bind_doc},
-    {"copied", (PyCFunction)(void (*)(void))copied, METH_FASTCALL, copied_doc},
+    {"copied", FAST(copied), copied_doc},
     {NULL, NULL, 0, NULL},
 };
 

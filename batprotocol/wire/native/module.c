@@ -24,8 +24,7 @@ PyDoc_STRVAR(new_builder_doc, "new_builder($module, kind, judge, now, is_finishe
 PyDoc_STRVAR(add_execution_doc, "add_execution($module, builder, job_id, hosts, placement, /)\n--\n\n"
                                 "Add an ExecuteJobEvent; False, and nothing is done, if it is not as most are.");
 
-/* How CPython declares functions that take arrays or keywords, which are of other types than the others. */
-#define FAST(function) (PyCFunction)(void (*)(void))function, METH_FASTCALL
+/* How CPython declares functions that take keywords, which are of another type than the others. */
 #define WITH_KEYWORDS(function) (PyCFunction)(void (*)(void))function, METH_FASTCALL | METH_KEYWORDS
 
 static PyMethodDef methods[] = {
@@ -41,11 +40,5 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static int
-populate(PyObject *Py_UNUSED(module))
-{
-    return 0; /* until it is bound */
-}
-
-NATIVE_MODULE("batprotocol.wire", _native, "native engines", populate, methods,
+NATIVE_MODULE("batprotocol.wire", _native, "native engines", populate_nothing, methods,
               "The native engine of the binary format. Private: use batprotocol.wire.binary.")

@@ -1,5 +1,6 @@
 /* The methods of actions, but for those that make copies. */
 
+#include "../../../native.h"
 #include "actions.h"
 
 #include <math.h>
@@ -421,19 +422,17 @@ go_on(Actions *self, PyObject *given)
     return ended ? Py_BuildValue("dN", seconds, ended) : NULL;
 }
 
-#define FAST(method) ((PyCFunction)(void (*)(void))(method))
-
 PyMethodDef actions_methods[] = {
     {"add_link", (PyCFunction)add_link, METH_VARARGS, add_link_doc},
     {"capacity", (PyCFunction)capacity, METH_O, capacity_doc},
     {"change", (PyCFunction)change, METH_VARARGS, change_doc},
     {"load", (PyCFunction)load, METH_O, load_doc},
-    {"demand", FAST(demand), METH_FASTCALL, demand_doc},
+    {"demand", FAST(demand), demand_doc},
     {"sleep", (PyCFunction)sleep_for, METH_O, sleep_doc},
-    {"work", FAST(work), METH_FASTCALL, work_doc},
+    {"work", FAST(work), work_doc},
     {"cancel", (PyCFunction)cancel, METH_O, cancel_doc},
     {"remains", (PyCFunction)remains, METH_O, remains_doc},
-    {"settle", FAST(settle), METH_FASTCALL, settle_doc},
+    {"settle", FAST(settle), settle_doc},
     {"step", (PyCFunction)step, METH_O, step_doc},
     {"advance", (PyCFunction)advance, METH_O, advance_doc},
     {"retire", (PyCFunction)retire, METH_NOARGS, retire_doc},

@@ -264,7 +264,7 @@ new_rows(PyTypeObject *type, PyObject *arguments, PyObject *named)
 }
 
 static PyMethodDef rows_methods[] = {
-    {"open", (PyCFunction)(void (*)(void))open_lines, METH_FASTCALL, open_doc},
+    {"open", FAST(open_lines), open_doc},
     {"read", (PyCFunction)read_rows, METH_NOARGS, read_doc},
     {"line", (PyCFunction)take_line, METH_NOARGS, line_doc},
     {NULL, NULL, 0, NULL},
