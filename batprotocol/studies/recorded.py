@@ -13,6 +13,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -22,6 +24,7 @@ from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import format_hosts, frozen_hosts
 from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.policies.slurm.scheduler import Started
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.texts import span
 from batprotocol.studies.comparing.schedules import Schedule
@@ -48,7 +51,7 @@ from batprotocol.studies.slurm_recordings import (
 from batprotocol.workloads.host_events import HostEvent
 from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import expanded_names
-from batprotocol.workloads.requests.usage import rerun_id
+from batprotocol.workloads.requests.usage import rerun_id, submitted_id
 from batprotocol.workloads.workload import WorkloadProfile
 
 __all__ = [
@@ -468,9 +471,38 @@ def replay(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -
         )
         for each in scheduler.starts
     ]
-    rows = {f"{row.workload_name}!{row.job_id}": row for row in result.jobs}
+    rows = _lives({f"{row.workload_name}!{row.job_id}": row for row in result.jobs}, scheduler.starts)
     interval = scheduler.configuration.scheduler.bf_interval
     return Replay(starts, rows, asked, [node.name for node in nodes], submitted, interval)
+
+
+def _lives(rows: Mapping[str, JobRow], starts: Sequence[Started]) -> dict[str, JobRow]:
+    """The rows of jobs, with one row for each start: the parts of a job that was suspended are joined."""
+    found, runs = dict(rows), dict[str, list[int]]()
+    for start in starts:
+        runs.setdefault(start.job_id, []).append(_number_of_run(start.run_id))
+    parts: dict[str, list[tuple[int, JobRow]]] = {}
+    for full, row in rows.items():
+        first = submitted_id(full)
+        parts.setdefault(full if first is None else first[0].replace("-", "!", 1), []).append(
+            (_number_of_run(full), row)
+        )
+    for job, numbers in runs.items():
+        for life, (begin, end) in enumerate(pairwise([*numbers, math.inf]), 1):
+            mine = [row for number, row in sorted(parts.get(job, ()), key=itemgetter(0)) if begin <= number < end]
+            if len(mine) > 1 or (mine and life != begin + 1):
+                over = (mine[-1].starting_time or 0.0) + (mine[-1].execution_time or 0.0)
+                since = mine[0].starting_time or 0.0
+                name = _name(job.rpartition("!")[2], life)
+                row = msgspec.structs.replace(mine[-1], starting_time=since, execution_time=over - since)
+                workload, _, own = name.partition("!")
+                found[name] = msgspec.structs.replace(row, workload_name=workload, job_id=own)
+    return found
+
+
+def _number_of_run(full: str) -> int:
+    found = submitted_id(full)
+    return 0 if found is None else found[1]
 
 
 def replayed(run: Mapping[str, Any], **options: Any) -> list[Start]:

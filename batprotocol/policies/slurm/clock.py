@@ -26,6 +26,8 @@ _UNEVEN: Final = 2.0
 """A known check of time limits so many seconds after one that is due stands for it."""
 _RESERVATION_CHECKS: Final = 5
 """The seconds between two checks of reservations, at least."""
+_HOUR: Final = 3600.0
+"""Time slices have begun any time within an hour."""
 _NAP: Final = 1.003
 """The seconds for which the second loop sleeps while nothing has changed."""
 _LATE: Final = 3.4
@@ -116,6 +118,7 @@ class Phases(msgspec.Struct, frozen=True):
             backfill=_within(chance, loops.bf_interval),
             priorities=_within(chance, calc_period),
             epoch=int(_within(chance, loops.bf_resolution)),
+            turn=-_within(chance, _HOUR),
         )
 
     def clean(self, job_id: str, kill: float) -> float:
@@ -298,7 +301,7 @@ class LoopClock:
     def turn(self, now: float) -> float:
         """When the next time slice is over."""
         known = self._phases.turns
-        place = bisect_left(known, now - 1e-9)
+        place = max(bisect_right(known, self._turn), bisect_left(known, now - 1e-9))
         last = max([self._turn, *known[:place][-1:]])
         due = last + max(math.ceil((now - last) / self._slice - 1e-9), 1) * self._slice
         return known[place] if place < len(known) and known[place] < due + _NAP else due

@@ -262,13 +262,14 @@ class ClusterNode(msgspec.Struct, frozen=True, gc=False):
         return sum(count for name, _, count in self.gres if name == GPU)
 
 
-def mode_of(text: str) -> str:
-    """The `PreemptMode` that a text of Slurm means.
+def mode_of(text: str, *, gang: bool) -> str:
+    """The `PreemptMode` that a text of Slurm means: jobs are suspended only if others take turns (GANG).
 
-    >>> mode_of("requeue"), mode_of("suspend"), mode_of("gang")
+    >>> mode_of("requeue", gang=False), mode_of("suspend", gang=True), mode_of("suspend", gang=False)
     ('requeue', 'suspend', 'off')
     """
-    return text if text in (PreemptMode.CANCEL, PreemptMode.REQUEUE, PreemptMode.SUSPEND) else PreemptMode.OFF
+    known = (PreemptMode.CANCEL, PreemptMode.REQUEUE, *((PreemptMode.SUSPEND,) if gang else ()))
+    return text if text in known else PreemptMode.OFF
 
 
 class GangUnit(Enum):
@@ -558,7 +559,7 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: S
         memory_per_node=line.memory_per_node or jobs.memory_per_node or 0,
         cpus_per_gpu=line.cpus_per_gpu or jobs.cpus_per_gpu or 0,
         memory_per_gpu=line.memory_per_gpu or jobs.memory_per_gpu or 0,
-        preempt_mode=mode_of(mode),
+        preempt_mode=mode_of(mode, gang=configuration.preemption.gang),
         grace=int(line.grace_time),
         overtime=over / 60,
         is_spread=line.least_loaded,

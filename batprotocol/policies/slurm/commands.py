@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError, hint, shown
+from batprotocol.policies.rules import PreemptMode
 from batprotocol.policies.slurm.cluster import ClusterPartition, bits_of, lowest
 from batprotocol.policies.slurm.controller import Controller, JobUpdate
 from batprotocol.policies.slurm.queue import JobStage, SlurmJob, number_of
@@ -178,14 +179,24 @@ def _requeue_hold(controller: Controller, job: SlurmJob, now: float) -> None:
     controller.requeue(job, now)
 
 
+def _suspend(controller: Controller, job: SlurmJob, now: float) -> str:
+    controller.advance(now)
+    return controller.suspensions.stop(job)
+
+
+def _resume(controller: Controller, job: SlurmJob, now: float) -> str:
+    controller.advance(now)
+    return controller.suspensions.go_on(job)
+
+
 _VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], str | None]]] = {
     "hold": Controller.hold,
     "uhold": Controller.hold,
     "release": Controller.release,
     "requeue": Controller.requeue,
     "requeuehold": _requeue_hold,
-    "resume": Controller.resume,
-    "suspend": Controller.suspend,
+    "resume": _resume,
+    "suspend": _suspend,
 }
 
 _STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
@@ -408,6 +419,8 @@ class _Order:
             row = RECORDS["partitionname"][key]
             found = row.fields_of(text) if row.field != "nodes" else {"nodes": tuple(_node_names(controller, text))}
             missing = list(missed_by(row.name, {f"partition.{field}": each for field, each in found.items()}))
+            if found.get("preempt_mode") == PreemptMode.SUSPEND and controller.cluster.gang is None:
+                missing.append("PreemptMode=SUSPEND")
             self.notes += [f"{each} is not followed" for each in missing]
             fields.update({} if missing else found)
         controller.change_partition(name, fields, self._now)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from operator import or_
 from typing import Final
 
+from batprotocol.policies.rules import PreemptMode
 from batprotocol.policies.slurm.cluster import (
     ClusterPartition,
     ConfiguredCluster,
@@ -36,16 +38,9 @@ class Consumable:
     Args:
         cluster: the cluster.
         epoch: the seconds of the day at which the simulation began: ends are grouped on the clock.
-        keeps_memory: whether a job that gives way keeps its memory and its generic resources, as it is suspended.
     """
 
-    def __init__(
-        self,
-        cluster: ConfiguredCluster,
-        epoch: int = 0,
-        keeps_memory: Callable[[SlurmJob], bool] = lambda job: False,
-    ) -> None:
-        self._keeps_memory = keeps_memory
+    def __init__(self, cluster: ConfiguredCluster, epoch: int = 0) -> None:
         self.cluster, self._epoch, self.tree = cluster, epoch, tree_of(cluster)
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
         has_rows = bool(counts) or cluster.gang is not None
@@ -59,7 +54,7 @@ class Consumable:
         self._jobs: dict[int, SlurmJob] = {}
         self._numbers = self._of_users = 0
         self._keys: dict[str, int] = {}
-        self._stopped: dict[str, NodeShare] = {}  # what suspended jobs keep in any case
+        self._stopped: dict[str, NodeShare] = {}  # what jobs keep that operators have suspended
 
     @property
     def used(self) -> int:
@@ -103,13 +98,10 @@ class Consumable:
     def _kept(self, job: SlurmJob) -> NodeShare:
         """The share that a job keeps from others: without its CPUs if an operator has suspended it."""
         assert job.placement is not None
-        return self._without_cpus(job) if job.is_stopped else job.placement
-
-    def _without_cpus(self, job: SlurmJob) -> NodeShare:
-        """The memory and the generic resources of a job."""
+        if not job.is_stopped:
+            return job.placement
         found, share = self._stopped.get(job.id), job.placement
         if found is None:
-            assert share is not None
             found = NodeShare(share.nodes, dict.fromkeys(share.cpus, 0), share.gres, share.memory)
             found.sharing = share.sharing
             self._stopped[job.id] = found
@@ -126,6 +118,7 @@ class Consumable:
         assert job.placement is not None
         self._room.take(self._kept(job), -1)
         self._room.take(job.placement)
+        del self._stopped[job.id]
 
     def _made_at(self, job: SlurmJob) -> float:
         """When Slurm made the record of a job. It makes one for the other tasks of an array when a task starts."""
@@ -169,8 +162,6 @@ class Consumable:
         room = self._room.copy() if gone else self._room
         for job in gone:
             room.take(self._kept(job), -1)
-            if self._keeps_memory(job):
-                room.take(self._without_cpus(job))
         return room
 
     def earliest(
@@ -227,13 +218,38 @@ class Consumable:
         """The share that a job gets: idle cores, or else those of a row of its partition."""
         demand = demand_of(job, partition, self.cluster)
         nodes = room.open_to(demand.sharing, partition.name, nodes)
-        found = self._fit(room, job, partition, nodes, demand)
-        if found is None and room.rows is not None and demand.sharing is NodeSharing.CORES:
-            tries = (
-                self._fit(room.under(busy), job, partition, nodes, demand) for busy in room.rows.of(partition.name)
-            )
-            found = next((each for each in tries if each is not None), None)
+        found, rows = self._fit(room, job, partition, nodes, demand), room.rows
+        if found is not None or rows is None:
+            return found
+        taken = [0] * len(self.cluster.nodes)
+        if self.cluster.gang is not None:  # the cores of other jobs do, if these are suspended then, or take turns
+            tiers = sorted(self.cluster.partitions, key=lambda each: -each.tier)
+            if self.cluster.configuration.preemption.plugin == "partition_prio":
+                above = [each for each in tiers if each.tier > partition.tier or each.preempt_mode == PreemptMode.OFF]
+                taken = rows.used(each.name for each in above)
+            if self._fit(room.under(taken), job, partition, nodes, demand) is None:
+                return None
+            busy = taken
+            for names in ([each.name for each in tiers if each.tier == partition.tier], *self._below(partition)):
+                busy = list(map(or_, busy, rows.used(names)))
+                again = self._fit(room.under(busy), job, partition, nodes, demand)
+                if again is None:
+                    break
+                found = again  # as few jobs of lower tiers as possible are suspended
+            if found is not None:
+                return found
+        elif demand.sharing is not NodeSharing.CORES:
+            return None
+        for own in rows.of(partition.name):
+            found = self._fit(room.under(list(map(or_, own, taken))), job, partition, nodes, demand)
+            if found is not None:
+                break
         return found
+
+    def _below(self, partition: ClusterPartition) -> list[list[str]]:
+        """The partitions of lower tiers, one after the other, the highest first."""
+        below = [each for each in self.cluster.partitions if each.tier < partition.tier]
+        return [[each.name] for each in sorted(below, key=lambda each: -each.tier)]
 
     def _fit(
         self, room: FreeResources, job: SlurmJob, partition: ClusterPartition, nodes: int, demand: NodeDemand

@@ -111,7 +111,7 @@ class Controller:
         self.hetjobs = state.hetjobs
         """The heterogeneous jobs that have not ended, by their ids."""
         self._endings = Endings(state)
-        self._starts, self._suspensions = PossibleStarts(state), Suspensions(state, self._endings)
+        self._starts, self.suspensions = PossibleStarts(state), Suspensions(state, self._endings)
         self._is_closed = False
         self._seen, self._tried, self._has_moved, self._until = -1, -1, False, -1.0
         self.is_backfilling = False
@@ -181,7 +181,7 @@ class Controller:
                 times.append(backfill)
             elif self._until < math.inf:
                 times.append(max(backfill, self._until + 1))  # the runs before are as the last one, this one may differ
-        return min(*times, self._endings.next_clean(), self._suspensions.next_turn())
+        return min(*times, self._endings.next_clean(), self.suspensions.next_turn())
 
     def advance(self, now: float) -> None:
         """Do all that is due by a time."""
@@ -191,7 +191,7 @@ class Controller:
                 break
             self._state.now = max(self._state.now, due)
             checks = self._check_reservations, self._check_limits, self._clean
-            (*checks, self._suspensions.turn, self._renew_priorities, self._main, self._backfill)[place]()
+            (*checks, self.suspensions.turn, self._renew_priorities, self._main, self._backfill)[place]()
         self._state.now = max(self._state.now, now)
 
     def _due(self, now: float) -> tuple[float, int]:
@@ -201,7 +201,7 @@ class Controller:
             self._next_reservations(),
             clock.limits(self._first_limit(), state.now),
             self._endings.next_clean(),
-            self._suspensions.next_turn(),
+            self.suspensions.next_turn(),
             state.priorities.next_time(),
         ]
         if not self._queue and not self._waiting.jobs:
@@ -453,7 +453,7 @@ class Controller:
             if found is None or not found[0]:
                 return StartOutcome.BUSY
             victims, placement = found
-            outcome = self._suspensions.make_way(job, victims)
+            outcome = self.suspensions.make_way(job, victims)
             if outcome != StartOutcome.STARTED:
                 return outcome
         if self.rules.is_limited(job, partition, placement.nodes, sum(placement.cpus.values())):
@@ -477,7 +477,7 @@ class Controller:
         self._waiting.started(job.id, self._state.now)
         if not self._state.actions.execute(job):
             self._endings.never_began(job)
-        self._suspensions.started(job)
+        self.suspensions.started(job)
 
     # Limits
 
@@ -535,16 +535,6 @@ class Controller:
             self._look_again(job)
             self._state.priorities.released(job, self._state.now)
         self._state.ask()
-
-    def suspend(self, job: SlurmJob, now: float) -> str:
-        """A job that runs is suspended; returns why not, as a half sentence, or ""."""
-        self.advance(now)
-        return self._suspensions.stop(job)
-
-    def resume(self, job: SlurmJob, now: float) -> str:
-        """A suspended job goes on; returns why not, as a half sentence, or ""."""
-        self.advance(now)
-        return self._suspensions.go_on(job)
 
     def requeue(self, job: SlurmJob, now: float) -> None:
         """A job that runs, or has ended not long ago, runs again later."""

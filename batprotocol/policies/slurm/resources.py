@@ -84,9 +84,10 @@ class CoreRows:
         cores = placement.cores[node]
         return node, (cores & -cores).bit_length(), sum(placement.cpus.values())
 
-    def used(self) -> list[int]:
-        """The cores that jobs have, of each node, as sets."""
-        return self._cores(each for rows in self._rows.values() for row in rows for each in row)
+    def used(self, partitions: Iterable[str] | None = None) -> list[int]:
+        """The cores that jobs have, of each node, as sets: those of all partitions, or of some."""
+        names = self._rows if partitions is None else partitions
+        return self._cores(each for name in names for row in self._rows.get(name, ()) for each in row)
 
     def of(self, partition: str) -> list[list[int]]:
         """The cores that the jobs of each row have, of each node: the fullest row first, and an empty one last."""

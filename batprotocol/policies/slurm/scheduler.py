@@ -289,6 +289,7 @@ class SlurmScheduler(Allocating, Scheduler):
         self._histories: dict[str, RunHistory] = {}
         self._firsts: dict[str, SlurmJob] = {}
         self._suspended: dict[str, SuspendedRun] = {}  # by the ids of the jobs
+        self._last: set[str] = set()  # runs that end now in any case
         self._stopping: dict[str, SuspendedRun] = {}  # by the ids of the runs that Batsim is about to stop
         self._number = 0
         self._replies = Replies(self, None, name="slurm", nearly=1e-9)
@@ -430,14 +431,19 @@ class SlurmScheduler(Allocating, Scheduler):
 
     def kill(self, jobs: list[SlurmJob]) -> None:
         """Kill jobs. Of those that are suspended, nothing is left."""
-        running = []
+        running, over = [], self._over()
         for job in jobs:
             run = self._suspended.pop(job.id, None)
-            if run is None:
-                running.append(job)
-            elif run.goes_on:  # Batsim is about to stop it, and then it is over
+            job_id = self._histories[job.id].id
+            if run is None and job_id not in over:
+                running.append(job_id)
+            elif run is not None and run.goes_on:  # Batsim is about to stop it, and then it is over
                 run.is_killed = True
-        self._replies.kill([self._histories[job.id].id for job in running])
+        self._replies.kill(running)
+
+    def _over(self) -> set[str]:
+        """The jobs whose ends this message reports, also those that the controller does not know yet."""
+        return {each.job_id for each in self.message.events if isinstance(each, JobCompletedEvent)}
 
     def suspend(self, job: SlurmJob) -> None:
         """Stop a running job: Batsim kills it, and says what is left of it."""
@@ -445,6 +451,8 @@ class SlurmScheduler(Allocating, Scheduler):
         before = self._suspended.get(job.id)
         if before is not None:  # it was to go on as soon as Batsim had stopped it
             before.goes_on = False
+            return
+        if job_id in self._over() or job_id in self._last:
             return
         self._suspended[job.id] = self._stopping[job_id] = SuspendedRun(job, self.now)
         self._firsts.pop(job_id, None)
@@ -469,7 +477,9 @@ class SlurmScheduler(Allocating, Scheduler):
 
     def resume(self, job: SlurmJob) -> None:
         """Let a suspended job go on: what is left of it is a run of its own, on the same hosts."""
-        run = self._suspended[job.id]
+        run = self._suspended.get(job.id)
+        if run is None:  # it is over, and the controller hears of it next
+            return
         if not run.is_stopped:
             run.goes_on = True
             return
@@ -479,6 +489,8 @@ class SlurmScheduler(Allocating, Scheduler):
         job_id, walltime, rest = history.rename(), history.job.walltime, run.profile
         if self._time_goes_on and isinstance(rest, DelayProfile):
             rest = DelayProfile(max(rest.delay - (self.now - run.since), _BRIEF))
+            if rest.delay == _BRIEF:  # its time is over, so that it ends even if it is suspended again
+                self._last.add(job_id)
         if walltime is not None:
             walltime = max(walltime - job.ran, _BRIEF)
         profile_id = run.profile_id if rest is None else job_id

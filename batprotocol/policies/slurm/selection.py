@@ -11,6 +11,8 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
+from operator import or_
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from batprotocol.policies.slurm.cluster import (
@@ -465,9 +467,6 @@ class Linear:
     Args:
         cluster: the cluster.
         is_quick: whether the earliest start is searched by halves, and not from end to end. Both find the same.
-
-    Attributes:
-        overlaps: whether a node may have two jobs, of which one is suspended.
     """
 
     def __init__(self, cluster: ConfiguredCluster, *, is_quick: bool = True) -> None:
@@ -479,6 +478,7 @@ class Linear:
         self._busy = 0
         self._holders: dict[SlurmJob, int] = {}  # the nodes of each job that keeps others from them
         self.overlaps = self._takes_turns = cluster.gang is not None
+        """Whether a node may have two jobs, of which one is suspended."""
         self._ends: list[tuple[float, int, int]] = []
         self._frees: NodeReleases | None = None
         self._releases: Releases | None = None
@@ -521,7 +521,7 @@ class Linear:
 
     def _held(self, without: Collection[SlurmJob], most: int) -> int:
         """The nodes that have so many jobs, if some of these are gone."""
-        planes = [0] * most  # those that have one job at least, two...
+        planes = [0] * most  # one job at least, two...
         for job, nodes in self._holders.items():
             if job not in without:
                 for place in range(most - 1, 0, -1):
@@ -529,9 +529,8 @@ class Linear:
                 planes[0] |= nodes
         return planes[-1]
 
-    def _free(self, without: Iterable[SlurmJob], most: int = 1) -> int:
+    def _free(self, gone: Collection[SlurmJob], most: int) -> int:
         """The nodes that have fewer jobs, if some of these are gone."""
-        gone = without if isinstance(without, Collection) else list(without)
         if self.overlaps and (gone or most > 1):
             return ~self._held(gone, most)
         return ~self._busy | _held_by(gone)
@@ -558,8 +557,8 @@ class Linear:
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> NodeShare | None:
         """The share that a job gets of these nodes now: those of the least weight that are enough."""
-        gone, most = list(without), self._shared_by(job, partition)
-        tries = (self._among(job, partition, nodes & self._free(gone, each)) for each in range(1, most + 1))
+        gone, counts = list(without), range(1, self._shared_by(job, partition) + 1)
+        tries = (self._among(job, partition, nodes & self._free(gone, each)) for each in counts)
         return next((found for found in tries if found is not None), None)
 
     def _among(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> NodeShare | None:
@@ -634,17 +633,13 @@ class Linear:
         if self._freed is None and self.overlaps:
             self._freed = self._freed_without((), 1)
         elif self._freed is None:
-            self._freed, bits = [], 0
-            for _, _, nodes in self._ends:
-                bits |= nodes
-                self._freed.append(bits)
+            self._freed = list(accumulate((nodes for _, _, nodes in self._ends), or_))
         return self._freed
 
     def _freed_without(self, gone: Collection[SlurmJob], most: int) -> list[int]:
         """The nodes that have fewer jobs after the first end, the second one...: the others keep them until theirs."""
         holders = {(job.end, job.number, nodes): nodes for job, nodes in self._holders.items() if job not in gone}
-        freed, counts = [], Counter(node for nodes in holders.values() for node in members(nodes))
-        bits = 0
+        freed, bits, counts = [], 0, Counter(node for nodes in holders.values() for node in members(nodes))
         for end in self._ends:
             for node in members(holders.pop(end, 0)):
                 counts[node] -= 1

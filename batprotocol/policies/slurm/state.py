@@ -53,22 +53,15 @@ __all__ = [
 ]
 
 
-def selection_of(
-    cluster: ConfiguredCluster,
-    epoch: int,
-    *,
-    is_quick: bool,
-    keeps_memory: Callable[[SlurmJob], bool] = lambda job: False,
-) -> NodeSelector:
+def selection_of(cluster: ConfiguredCluster, epoch: int, *, is_quick: bool) -> NodeSelector:
     """The selection of nodes that a cluster has, while no job runs.
 
     Args:
         cluster: the cluster.
         epoch: the seconds of the day at which the simulation began.
         is_quick: whether it takes short cuts.
-        keeps_memory: whether a job that gives way keeps its memory, as it is suspended.
     """
-    return Linear(cluster, is_quick=is_quick) if cluster.select.is_linear else Consumable(cluster, epoch, keeps_memory)
+    return Linear(cluster, is_quick=is_quick) if cluster.select.is_linear else Consumable(cluster, epoch)
 
 
 class ControllerActions(Protocol):
@@ -230,12 +223,7 @@ class ControllerState:
         self.cluster, self.priorities, self.actions, self.phases = cluster, priorities, actions, phases
         self.rules, self.is_quick = rules, is_quick
         self.reservations = NodeReservations(int(cluster.loops.bf_resolution), phases.epoch)
-        self.selection = selection_of(
-            cluster,
-            phases.epoch,
-            is_quick=is_quick,
-            keeps_memory=lambda job: rules.preemption.terms(job).mode == PreemptMode.SUSPEND,
-        )
+        self.selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
         self.queue = SlurmQueue(is_fifo=cluster.is_fifo, is_above=rules.preemption.is_above)
         self.clock = LoopClock(cluster.loops, phases, backfills=cluster.backfills, time_slice=cluster.time_slice)
         self.waiting = IneligibleJobs()
@@ -322,7 +310,11 @@ class PossibleStarts:
 
     def _candidates(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
         running, rules = self._state.running.values(), self._state.rules.preemption
-        return rules.candidates_on(nodes, running, SlurmEntry(job, partition, 0, 0), second)
+        found = rules.candidates_on(nodes, running, SlurmEntry(job, partition, 0, 0), second)
+        if self._state.cluster.select.is_linear:
+            return found
+        # the others do not keep it from their cores, and keep their memory
+        return [each for each in found if rules.terms(each).mode != PreemptMode.SUSPEND]
 
     def time_helps(self) -> bool:
         """Whether time alone helps a job: it takes any switches later, or running jobs give way only then."""
@@ -407,22 +399,12 @@ class Endings:
         if job.id not in mine.running:
             return
         if job.stage is JobStage.RUNNING and (
-            state == FinalJobState.COMPLETED_WALLTIME_REACHED or self._has_leader(job) or job.is_suspended
+            state == FinalJobState.COMPLETED_WALLTIME_REACHED or self._has_leader(job)
         ):
             # Slurm looks at limits now and then only, and at the end of the leader for other components
-            # A job that ends when it is suspended does so once it goes on
             job.is_over, job.outcome = True, state
             return
         self._clean_later(job, state)
-
-    def goes_on(self, job: SlurmJob) -> None:
-        """A suspended job goes on. If it has ended at the moment when it was suspended, it ends now."""
-        self.note_limit(job)
-        if not job.is_over:
-            self._state.actions.resume(job)
-        elif job.outcome not in (None, FinalJobState.COMPLETED_WALLTIME_REACHED) and not self._has_leader(job):
-            job.is_over = False
-            self._clean_later(job, job.outcome or FinalJobState.COMPLETED_SUCCESSFULLY)
 
     def _clean_later(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job has ended or was killed, and its nodes will be clean."""

@@ -216,7 +216,7 @@ class GangScheduler:
             self._actions.displace(job)
 
     def _update_all(self) -> None:
-        """Suspend the jobs that shadows have reached, and resume those for which there is room, in each partition."""
+        """Suspend the jobs that shadows have reached, and resume those that fit, in each partition."""
         for partition in self._in_order():
             self._update(partition)
 
@@ -335,8 +335,10 @@ class Suspensions:
         job.is_suspended, job.runs_since = False, float(state.second)
         if not job.gives_way:
             self._endings.move_limit(job, state.second + 60 * min(job.limit, FOREVER) - job.ran)
+        self._endings.note_limit(job)
         state.others += 1
-        self._endings.goes_on(job)
+        if not job.is_over:
+            state.actions.resume(job)
 
     def displace(self, job: SlurmJob) -> None:
         """A job gives way to one of a higher tier: it is suspended, cancelled or requeued, as its terms say."""

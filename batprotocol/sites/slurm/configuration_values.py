@@ -775,6 +775,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 
 VALUES: Final[Mapping[str, frozenset[Any]]] = {
     "topology": frozenset(("3d_torus", "hypercube", "block")),
+    "partition.preempt_mode": frozenset(("gang",)),
 }
 """Fields that are followed, and their values that are not."""
 
