@@ -185,12 +185,78 @@ def trees(draw: Random) -> tuple[Plan, Questions]:
     return Plan("trees", 0, conf, groups, [f"{_ALL} State=UP"], [], topology=topology), question
 
 
+def capped(draw: Random) -> tuple[Plan, Questions]:
+    """Two partitions with limits of CPUs and memory on each node."""
+    threads = "CPUs=8 Sockets=2 CoresPerSocket=2 ThreadsPerCore=2"
+    groups = [Nodes(3, f"{draw.choice([_EIGHT, 'CPUs=6', threads])} RealMemory=8000")]
+    groups.append(Nodes(2, f"{draw.choice([_EIGHT, threads])} RealMemory=16000"))
+    memory = "", "MaxMemPerCPU=1500", "MaxMemPerCPU=700", "MaxMemPerNode=6000"
+    caps = [f"MaxCPUsPerNode={draw.choice([2, 3, 4, 5, 6])} MaxMemPerNode=7000", draw.choice(memory)]
+    draw.shuffle(caps)
+    sharing = draw.choice(["", "", "OverSubscribe=FORCE:2", "OverSubscribe=YES:2"])
+    use = draw.choice(["DefMemPerCPU=500", "DefMemPerNode=2000"])
+    partitions = [
+        f"{_ALL} {use} {caps[0]} {sharing} State=UP",
+        f"PartitionName=two Nodes=n[1-4] MaxTime=INFINITE DefaultTime=10 {use} {caps[1]} State=UP",
+    ]
+
+    def question(draw: Random) -> list[str]:
+        least, tasks = draw.randint(1, 3), draw.randint(1, 9)
+        sizes = f"-n{tasks}", f"-n{least} -c{draw.randint(2, 3)}", f"-N{least}", f"-N{least} -n{least + tasks // 2}"
+        words = _one_of(draw, *sizes, f"-N{least} --ntasks-per-node={draw.randint(1, 3)}", f"-N{least}-{least + 2}")
+        given = f"--mem={draw.choice([500, 1600, 3000, 5000, 7000])}", f"--mem-per-cpu={draw.choice([300, 1600, 2500])}"
+        more = (*given, *given, "--mem=0", "--exclusive", "--spread-job", f"-w n{draw.randint(0, 4)}")
+        words += _one_of(draw, *more) if draw.random() < 0.5 else []
+        return words + (["-p", "two"] if draw.random() < 0.4 else [])
+
+    conf = _conf(draw.choice(["CR_Core", "CR_CPU", "CR_Core_Memory", "CR_Core_Memory", "CR_CPU_Memory"]))
+    if draw.random() < 0.4:
+        conf |= draw.choice([{"MaxMemPerCPU": "1000"}, {"MaxMemPerNode": "4000"}])
+    return Plan("capped", 0, conf, groups, [" ".join(line.split()) for line in partitions], []), question
+
+
+def special(draw: Random) -> tuple[Plan, Questions]:
+    """Nodes with cores and memory that are the system's."""
+    threads = "CPUs=8 Sockets=2 CoresPerSocket=2 ThreadsPerCore=2"
+    cores = (
+        "CoreSpecCount=1",
+        "CoreSpecCount=2",
+        "CoreSpecCount=3",
+        "CpuSpecList=0",
+        "CpuSpecList=1,4-5",
+        "CpuSpecList=7",
+    )
+    memory = "", "MemSpecLimit=900"
+    groups = [
+        Nodes(2, f"{_EIGHT} RealMemory=8000 {draw.choice(cores)} {draw.choice(memory)}".strip()),
+        Nodes(
+            2, f"{draw.choice([threads, _EIGHT])} RealMemory=8000 {draw.choice(cores)} {draw.choice(memory)}".strip()
+        ),
+        Nodes(1, f"{_EIGHT} RealMemory=8000"),
+    ]
+    sharing = draw.choice(["", "", " OverSubscribe=YES:2"])
+    line = f"{_ALL} {draw.choice(['DefMemPerCPU=500', 'DefMemPerNode=2000'])}{sharing} State=UP"
+
+    def question(draw: Random) -> list[str]:
+        least, tasks = draw.randint(1, 3), draw.randint(1, 9)
+        sizes = f"-n{tasks}", f"-n{least} -c{draw.randint(2, 3)}", f"-N{least}", f"-N{least} -n{least + tasks}"
+        words = _one_of(draw, *sizes, f"-N{least} --ntasks-per-node={draw.randint(1, 3)}", f"-N{least}-{least + 2}")
+        more = "--exclusive", "--exclusive", "--oversubscribe", "--spread-job", "--core-spec=1", "--mem-per-cpu=1000"
+        words += _one_of(draw, *more, "--mem=7500", f"-w n{draw.randint(0, 4)}") if draw.random() < 0.5 else []
+        return words
+
+    conf = _conf(draw.choice(["CR_Core", "CR_CPU", "CR_Core_Memory", "CR_Core_Memory"]))
+    return Plan("special", 0, conf, groups, [line], []), question
+
+
 KINDS: Final[Mapping[str, Callable[[Random], tuple[Plan, Questions]]]] = {
     "sharing": sharing,
     "features": features,
     "gpus": gpus,
     "units": units,
     "trees": trees,
+    "capped": capped,
+    "special": special,
 }
 """The kinds: each draws a cluster, and draws the questions."""
 

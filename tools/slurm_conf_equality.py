@@ -374,7 +374,7 @@ SAID: Final[tuple[tuple[str, str], ...]] = (
     (r"NodeNames=(\S+) Sockets\(\d+\) < Boards", r"NodeName={0} has \d+ sockets on"),
     (r"NodeNames=(\S+) CoreSpecCount=\d+ is invalid, reset", r"NodeName={0} has CoreSpecCount"),
     (r"NodeNames=(\S+) MemSpecLimit=", r"NodeName={0} has MemSpecLimit"),
-    (r"NodeNames=(\S+) (?:CpuSpecList|CoreSpecCount)", r"CpuSpecList is not followed"),
+    (r"NodeNames=(\S+) (?:CpuSpecList|CoreSpecCount)", r"NodeName={0} has (CpuSpecList|CoreSpecCount)"),
     (r"(D\w+) ignored, since", r"{0} is ignored by Slurm"),
     (r"(M\w+) ignored, since", r"{0} is ignored by Slurm"),
     (r"Both Allow(\w+) and Deny", r"Deny\w+ is ignored"),

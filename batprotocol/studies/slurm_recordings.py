@@ -430,16 +430,15 @@ def _standings() -> dict[str, ParameterStanding]:
         " time-min use-min-nodes"
     )
     idle = (
-        "acctg-freq chdir comment container error export export-file get-user-env gpu-bind gpu-freq help ignore-pbs"
-        " input mail-type mail-user mem-bind open-mode output parsable profile propagate quiet usage verbose version"
-        " wait wait-all-nodes wckey wrap"
+        "acctg-freq chdir comment container core-spec error export export-file get-user-env gpu-bind gpu-freq help"
+        " ignore-pbs input mail-type mail-user mem-bind open-mode output parsable profile propagate quiet thread-spec"
+        " usage verbose version wait wait-all-nodes wckey wrap"
     )
     missed = (
-        "batch bb bbf cluster-constraint clusters core-spec cores-per-socket cpu-freq deadline delay-boot"
+        "batch bb bbf cluster-constraint clusters cores-per-socket cpu-freq deadline delay-boot"
         " distribution extra-node-info gid gpus-per-socket gres-flags hint kill-on-invalid-dep mcs-label"
         " mincpus network no-kill nodefile ntasks-per-core ntasks-per-gpu ntasks-per-socket overcommit"
-        " power prefer priority reboot signal sockets-per-node test-only thread-spec threads-per-core tmp"
-        " uid"
+        " power prefer priority reboot signal sockets-per-node test-only threads-per-core tmp uid"
     )
     kinds = (
         (followed, ParameterStanding.FOLLOWED),

@@ -6,10 +6,11 @@ A set of nodes is a whole number whose bit i is node i: unions and differences o
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -27,13 +28,16 @@ __all__ = [
     "FOREVER",
     "ClusterNode",
     "ClusterPartition",
+    "ClusterSizes",
     "ConfiguredCluster",
+    "JobSize",
     "NodeSelection",
     "NodeSharing",
     "PartitionAccess",
     "best_fit",
     "bits_of",
     "cluster_of",
+    "gres_names",
     "lowest",
     "members",
     "mode_of",
@@ -233,6 +237,7 @@ class ClusterNode(msgspec.Struct, frozen=True, gc=False):
     Args:
         name: its name.
         cpus: the CPUs that jobs can have.
+        special: the cores that are the system's, as a set: jobs do not have them.
         sockets: its sockets.
         threads: the CPUs of a core.
         memory: its memory in MiB.
@@ -255,6 +260,12 @@ class ClusterNode(msgspec.Struct, frozen=True, gc=False):
     is_up: bool = True
     is_drained: bool = False
     record: int = 0
+    special: int = 0
+
+    @property
+    def cores(self) -> int:
+        """Its cores, with those of the system."""
+        return self.cpus // self.threads + self.special.bit_count()
 
     @property
     def gpus(self) -> int:
@@ -281,6 +292,28 @@ class GangUnit(Enum):
     """More CPUs than a node has (CR_CPU)."""
     CORES = "cores"
     """A core (CR_Core and CR_Socket)."""
+
+
+class JobSize(NamedTuple):
+    """The size of a job, as partitions look at it.
+
+    Attributes:
+        least, most: the nodes that it names; infinity is a most that it does not name.
+        minutes: its time limit.
+        cpus: the CPUs that it needs, all nodes together.
+        cpus_on_node: the CPUs that it has on a node, as far as its options say so.
+        memory, memory_per_cpu: MiB on each node, or for each CPU; 0: what the partition says; -1: all of a node.
+        is_whole: whether its nodes are its own.
+    """
+
+    least: int
+    most: float
+    minutes: float
+    cpus: int
+    cpus_on_node: int
+    memory: int
+    memory_per_cpu: int
+    is_whole: bool
 
 
 class NodeSharing(Enum):
@@ -313,6 +346,10 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
         memory_per_cpu: MiB for each CPU of jobs that ask for no memory; 0: see `memory_per_node`.
         memory_per_node: MiB on each node of jobs that ask for no memory; 0: all.
         cpus_per_gpu, memory_per_gpu: CPUs and MiB that come with each GPU of jobs that ask for none of them; 0: none.
+        max_cpus: the CPUs of a node that all of its jobs together may have; infinity: all (MaxCPUsPerNode).
+        max_memory_per_cpu: the MiB for each CPU, above which jobs have more CPUs; 0: any number.
+        max_memory_per_node: the MiB on a node, above which jobs wait for ever; 0: any number.
+        first_cpus, first_memory: the CPUs and MiB of its first node, which Slurm compares with these.
         preempt_mode: how its jobs give way.
         grace: seconds that they have then.
         overtime: minutes that jobs may run longer than their limit.
@@ -338,6 +375,11 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
     memory_per_node: int = 0
     cpus_per_gpu: int = 0
     memory_per_gpu: int = 0
+    max_cpus: float = math.inf
+    max_memory_per_cpu: int = 0
+    max_memory_per_node: int = 0
+    first_cpus: int = 1
+    first_memory: int = 1
     preempt_mode: str = PreemptMode.OFF
     grace: int = 0
     overtime: float = 0.0
@@ -352,19 +394,25 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
             return NodeSharing.NOTHING
         return NodeSharing.CORES if self.is_forced or (self.rows > 1 and oversubscribes) else NodeSharing.NODES
 
-    def fits(self, least: int, most: float, minutes: float) -> bool:
-        """Whether it ever takes jobs that name these least and most nodes, and this time limit.
-
-        Infinity is a most that the job does not name. One that it names must be within the limits of the partition.
-        """
-        nodes = most if most < math.inf else least
-        if least > self.nodes.bit_count() or nodes > self.max_nodes or most < self.min_nodes:
+    def fits(self, size: JobSize) -> bool:
+        """Whether it ever takes jobs of a size. A most that the job names must be within its limits, too."""
+        nodes, count = size.most if size.most < math.inf else size.least, self.nodes.bit_count()
+        if size.least > count or nodes > self.max_nodes or size.most < self.min_nodes:
             return False
-        return minutes <= self.max_time
+        return size.minutes <= self.max_time and size.cpus <= self.max_cpus * count and self._has_memory(size)
 
-    def takes(self, least: int, most: float, minutes: float) -> bool:
-        """Whether it takes a job now that names these least and most nodes, and this time limit."""
-        return self.is_up and self.fits(least, most, minutes)
+    def _has_memory(self, size: JobSize) -> bool:
+        """Whether the memory of a job on each node is within its limit."""
+        if not self.max_memory_per_node:
+            return True
+        per_cpu = size.memory_per_cpu or (0 if size.memory or self.memory_per_node else self.memory_per_cpu)
+        cpus = self.first_cpus if size.is_whole or self.is_exclusive else size.cpus_on_node
+        each = self.first_memory if size.memory < 0 else size.memory or self.memory_per_node or self.first_memory
+        return (per_cpu * cpus or each) <= self.max_memory_per_node
+
+    def takes(self, size: JobSize) -> bool:
+        """Whether it takes a job of a size now."""
+        return self.is_up and self.fits(size)
 
 
 class NodeSelection(msgspec.Struct, frozen=True, gc=False):
@@ -492,7 +540,7 @@ def cluster_of(configuration: SlurmConfiguration) -> ConfiguredCluster:
     partitions = tuple(_partition(each, numbers, configuration) for each in configuration.partitions)
     jobs, scheduler = configuration.jobs, configuration.scheduler
     return ConfiguredCluster(
-        tuple(map(_node, configuration.nodes)),
+        tuple(_node(each, is_linear=configuration.select.plugin == "linear") for each in configuration.nodes),
         partitions,
         next((each.name for each in configuration.partitions if each.default), ""),
         _select(configuration),
@@ -517,14 +565,25 @@ def cluster_of(configuration: SlurmConfiguration) -> ConfiguredCluster:
     )
 
 
-def _node(line: NodeLine) -> ClusterNode:
+def _special(line: NodeLine) -> int:
+    """The cores of a node that are the system's: of CpuSpecList, or the last ones of each socket in turn."""
+    cores, size = line.cpus // line.threads_per_core, line.cores_per_socket
+    if line.cpus_reserved:
+        return bits_of({cpu // line.threads_per_core for cpu in line.cpus_reserved})
+    order = [core for place in range(size) for core in range(cores - 1 - place, -1, -size)]
+    return bits_of(order[: line.cores_reserved])
+
+
+def _node(line: NodeLine, *, is_linear: bool) -> ClusterNode:
     gres = []
     for kind, count in line.gres:
         name, _, type = kind.partition(":")
         gres.append((name, type, count))
+    special = 0 if is_linear else _special(line)
     return ClusterNode(
         line.name,
-        cpus=line.cpus,
+        cpus=line.cpus - special.bit_count() * line.threads_per_core,
+        special=special,
         sockets=line.sockets,
         threads=line.threads_per_core,
         memory=max(line.memory - line.memory_reserved, 0),
@@ -541,9 +600,13 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: S
     jobs, mode = configuration.jobs, line.preempt_mode or configuration.preemption.mode
     default = line.max_time if line.default_time is None else line.default_time
     over = jobs.over_time_limit if line.over_time_limit is None else line.over_time_limit
+    nodes = bits_of(numbers[name] for name in line.nodes if name in numbers)
+    own = line.max_memory_per_cpu or line.max_memory_per_node
+    most = line if own else jobs  # a limit of its own takes the place of both
+    first = configuration.nodes[(nodes & -nodes).bit_length() - 1] if nodes else None
     return ClusterPartition(
         line.name,
-        bits_of(numbers[name] for name in line.nodes if name in numbers),
+        nodes,
         tier=line.priority_tier,
         max_time=line.max_time / 60,
         default_time=default / 60,
@@ -559,6 +622,11 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: S
         memory_per_node=line.memory_per_node or jobs.memory_per_node or 0,
         cpus_per_gpu=line.cpus_per_gpu or jobs.cpus_per_gpu or 0,
         memory_per_gpu=line.memory_per_gpu or jobs.memory_per_gpu or 0,
+        max_cpus=math.inf if line.max_cpus_per_node is None else line.max_cpus_per_node,
+        max_memory_per_cpu=most.max_memory_per_cpu or 0,
+        max_memory_per_node=most.max_memory_per_node or 0,
+        first_cpus=1 if first is None else first.cpus,
+        first_memory=1 if first is None else first.memory,
         preempt_mode=mode_of(mode, gang=configuration.preemption.gang),
         grace=int(line.grace_time),
         overtime=over / 60,
@@ -584,3 +652,68 @@ def _select(configuration: SlurmConfiguration) -> NodeSelection:
         least_loaded=select.least_loaded,
         serial_at_end=configuration.scheduler.pack_serial_at_end,
     )
+
+
+class ClusterSizes:
+    """The sizes of a cluster.
+
+    Args:
+        configuration: the configuration.
+
+    Attributes:
+        nodes: the nodes of the cluster.
+        cpus: their CPUs.
+        most_factor: the largest PriorityJobFactor of the partitions.
+
+    >>> from batprotocol.sites.slurm.configuration import configuration_of
+    >>> lines = "NodeName=n[0-3] CPUs=4", "PartitionName=p Nodes=n[0-1] PriorityJobFactor=7"
+    >>> sizes = ClusterSizes(configuration_of("\\n".join(lines)))
+    >>> sizes.nodes, sizes.cpus, sizes.amounts("p")["cpu"], sizes.factor("p")
+    (4, 16, 8.0, 7)
+    """
+
+    def __init__(self, configuration: SlurmConfiguration) -> None:
+        self.nodes = len(configuration.nodes)
+        self.cpus = sum(node.cpus for node in configuration.nodes)
+        self.most_factor = max((each.priority_job_factor for each in configuration.partitions), default=0)
+        self._nodes = {node.name: node for node in configuration.nodes}
+        self._partitions = {each.name: each for each in configuration.partitions}
+        self._amounts: dict[str, Mapping[str, float]] = {}
+
+    def partition(self, name: str) -> PartitionLine | None:
+        """A partition."""
+        return self._partitions.get(name)
+
+    def factor(self, name: str) -> int:
+        """The PriorityJobFactor of a partition."""
+        found = self._partitions.get(name)
+        return found.priority_job_factor if found is not None else 0
+
+    def minutes(self, name: str) -> float:
+        """The longest time limit in a partition, in minutes."""
+        found = self._partitions.get(name)
+        return found.max_time / 60 if found is not None else math.inf
+
+    def amounts(self, name: str) -> Mapping[str, float]:
+        """The resources of the nodes of a partition that the cluster has, by name."""
+        if name not in self._amounts:
+            found = self._partitions.get(name)
+            names = () if found is None else found.nodes
+            self._amounts[name] = _sum(self._nodes[node] for node in names if node in self._nodes)
+        return self._amounts[name]
+
+
+def _sum(nodes: Iterable[NodeLine]) -> Mapping[str, float]:
+    amounts: Counter[str] = Counter()
+    for node in nodes:
+        kept = node.cores_reserved * max(node.cpus // (node.sockets * node.cores_per_socket), 1)
+        amounts.update({"cpu": node.cpus - kept, "mem": node.memory, "node": 1})
+        for kind, number in node.gres:
+            name, _, type = kind.partition(":")
+            amounts.update(dict.fromkeys(gres_names(name, type), number))
+    return {name: float(number) for name, number in amounts.items()}
+
+
+def gres_names(name: str, type: str) -> tuple[str, ...]:
+    """The names under which a generic resource counts: with its type, and without."""
+    return (f"gres/{name}", f"gres/{name}:{type}") if type else (f"gres/{name}",)

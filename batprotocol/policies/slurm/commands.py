@@ -134,10 +134,10 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ParameterStanding]]]] = {
     ),
     "partition": _standings(
         "AllowAccounts AllowGroups AllowQOS Default DefaultTime DefMemPerCPU DefMemPerNode DenyAccounts DenyQOS"
-        " GraceTime LLN MaxNodes MaxTime MinNodes Nodes OverTimeLimit PartitionName PreemptMode PriorityTier QOS"
-        " ReqResv RootOnly State",
+        " GraceTime LLN MaxMemPerCPU MaxMemPerNode MaxNodes MaxTime MinNodes Nodes OverTimeLimit PartitionName"
+        " PreemptMode PriorityTier QOS ReqResv RootOnly State",
         "AllocNodes CpuBind DisableRootJobs Hidden",
-        "Alternate DefCpuPerGPU DefMemPerGPU ExclusiveUser JobDefaults MaxCPUsPerNode MaxMemPerCPU MaxMemPerNode"
+        "Alternate DefCpuPerGPU DefMemPerGPU ExclusiveUser JobDefaults MaxCPUsPerNode"
         " OverSubscribe Priority PriorityJobFactor SelectTypeParameters Shared TRESBillingWeights",
     ),
     "reservation": _standings(

@@ -43,9 +43,9 @@ class Consumable:
     def __init__(self, cluster: ConfiguredCluster, epoch: int = 0) -> None:
         self.cluster, self._epoch, self.tree = cluster, epoch, tree_of(cluster)
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
-        has_rows = bool(counts) or cluster.gang is not None
-        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.by_core) if has_rows else None
-        self._room = FreeResources(cluster.nodes, rows)
+        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts or cluster.gang else None
+        capped = (each.name for each in cluster.partitions if each.max_cpus < math.inf)
+        self._room = FreeResources(cluster.nodes, rows, capped)
         self._farness = [0] * len(cluster.nodes)  # a byte of Slurm's weights: it stays until the next job is started
         self._used = 0
         self._ends: list[tuple[float, float, int, int]] = []
@@ -221,7 +221,7 @@ class Consumable:
         found, rows = self._fit(room, job, partition, nodes, demand), room.rows
         if found is not None or rows is None:
             return found
-        taken = [0] * len(self.cluster.nodes)
+        taken = rows.used(())
         if self.cluster.gang is not None:  # the cores of other jobs do, if these are suspended then, or take turns
             tiers = sorted(self.cluster.partitions, key=lambda each: -each.tier)
             if self.cluster.configuration.preemption.plugin == "partition_prio":

@@ -220,7 +220,7 @@ class Controller:
             self._check_hetjob(job.het)
         self.rules.submitted(job)
         self.jobs[job.id] = job
-        self._state.priorities.submitted(job, now)
+        self._starts.submitted(job, now)
         self._waiting.submitted(job.id, named_by_number(job, request), job.submitted)  # in whole seconds, as job has it
         if job.het is None:
             self._waiting.add(job)
@@ -290,8 +290,8 @@ class Controller:
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
         for job, never in self._waiting.gather(self._state.now):
-            asks = job.min_nodes, job.max_nodes, job.limit
-            open_to = [each for each in job.partitions if each.takes(*asks) and not each.access.lacks(job.reservation)]
+            size = job.size
+            open_to = [each for each in job.partitions if each.takes(size) and not each.access.lacks(job.reservation)]
             if never is None and open_to:
                 self._waiting.remove(job)
                 self._state.priorities.eligible(job, self._state.now)
@@ -324,14 +324,15 @@ class Controller:
 
     def _backfill(self) -> None:
         self._gather()
-        if self._state.is_quick and self._is_as_before(self._state.now):
+        is_quick = self._state.is_quick and not self._starts.sizes_vary
+        if is_quick and self._is_as_before(self._state.now):
             self._clock.ran_backfill(self._state.now, is_new=self._has_moved)
             self._state.idle_cycles += 1
             return
         self.is_backfilling = True
         before = self._starts.any_switches
         ran = run_backfill(
-            self._queue, self, self.cluster.loops, self.second, self._state.phases.epoch, is_quick=self._state.is_quick
+            self._queue, self, self.cluster.loops, self.second, self._state.phases.epoch, is_quick=is_quick
         )
         self.is_backfilling = False
         self._clock.ran_backfill(self._state.now, is_new=ran.started > 0 or ran.has_moved)

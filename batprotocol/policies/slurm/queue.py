@@ -25,7 +25,14 @@ import msgspec
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.model import FinalJobState, Job, JobSubmittedEvent
 from batprotocol.policies.jobs import DependentJobs, QueuedJob, QueueEntry, SortedEntries
-from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, NodeSharing, bits_of, members
+from batprotocol.policies.slurm.cluster import (
+    ClusterPartition,
+    ConfiguredCluster,
+    JobSize,
+    NodeSharing,
+    bits_of,
+    members,
+)
 from batprotocol.sites.slurm.texts import span
 from batprotocol.workloads.requests import Request, expanded_names
 from batprotocol.workloads.requests.notation import Dependency, Expression, matches
@@ -98,9 +105,10 @@ class SlurmJob(QueuedJob):
         limit: its time limit.
         time_min: the least limit that it can do with; 0: `limit`.
         min_nodes, max_nodes: how many nodes it needs; takes_least: whether it asks for the fewest of them.
+        most_nodes: how many limits let it have.
         tasks: its tasks, all nodes together; has_tasks: whether it names them; cpus_per_task: the CPUs of each.
         tasks_per_node: the tasks that each node gets; 0: any number.
-        memory: MiB on each node; memory_per_cpu: on each CPU; 0: what the partition says.
+        memory: MiB on each node, -1: all; memory_per_cpu: on each CPU; 0: what the partition says.
         gres: the generic resources on each node: name, type and number.
         licenses: the licences that it takes: name and number.
         leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
@@ -111,6 +119,8 @@ class SlurmJob(QueuedJob):
         alternatives: sets of nodes of which it has those of one only; empty: it may mix all.
         counts: how many of its nodes are of which set at least.
         own_cpus: the CPUs that it needs, if they do not follow from its tasks and nodes; 0: they do.
+        size_cpus: the CPUs that its priority counts with.
+        least_cpus: the CPUs on each node that its memory brings along (MaxMemPerCPU); 0: none.
         required: the nodes that it must have.
         is_single: whether it has one thread of each of its cores.
         is_exclusive, is_contiguous: whether its nodes are its own, or consecutive.
@@ -124,8 +134,7 @@ class SlurmJob(QueuedJob):
         eligible: since when it can start, infinity so far.
         stage: how far it has come.
         started, end: when it started, and when its limit ends; left: when its nodes were clean again.
-        is_suspended: whether it has its nodes, and does not run; is_stopped: whether an operator has suspended it. It
-            has run for `ran` seconds before it went on last, at `runs_since`, or was suspended.
+        is_suspended, is_stopped: whether it is suspended, and by an operator; ran: the seconds before `runs_since`.
         planned: when backfill will start it, 0 if unknown.
         placement: its nodes, while it runs.
         partition: the partition that it runs in.
@@ -136,78 +145,32 @@ class SlurmJob(QueuedJob):
     """
 
     __slots__ = (
-        *(
-            "account",
-            "allowed",
-            "alternatives",
-            "counts",
-            "own_cpus",
-            "array",
-            "array_limit",
-            "begin",
-            "cpus_per_task",
-            "eligible",
-            "end",
-            "extra",
-            "fitting",
-            "gpus",
-            "gpu_type",
-            "gpus_per_task",
-            "cpus_per_gpu",
-            "has_tasks",
-            "is_of_user",
-            "memory_per_gpu",
-            "oversubscribes",
-            "spreads",
-            "is_single",
-        ),
+        *("account", "allowed", "alternatives", "counts", "own_cpus", "array", "array_limit", "begin", "cpus_per_task"),
+        *("eligible", "end", "extra", "fitting", "gpus", "gpu_type", "gpus_per_task", "cpus_per_gpu", "has_tasks"),
+        *("is_of_user", "least_cpus", "memory_per_gpu", "oversubscribes", "spreads", "is_single"),
         *("gres", "is_contiguous", "is_exclusive", "limit", "max_nodes", "memory", "memory_per_cpu"),
         *("min_nodes", "nice", "partition", "partitions", "placement", "planned", "priority", "qos"),
         *("required", "requeues", "reservation", "restarts", "stage", "started", "task", "tasks"),
         *("group", "leaves", "leaves_since", "leaves_wait", "misses_leaves", "licenses", "quality", "reason"),
-        *("het", "offset", "outcome"),
-        *(
-            "tasks_per_node",
-            "time_min",
-            "user",
-            "fixed",
-            "gives_way",
-            "is_held",
-            "is_over",
-            "is_stopped",
-            "is_suspended",
-            "killed",
-            "left",
-            "planned_nodes",
-            "preempts_since",
-            "ran",
-            "runs_again",
-            "runs_since",
-            "takes_least",
-            "waits_for_room",
-        ),
+        *("het", "offset", "outcome", "tasks_per_node", "time_min", "user", "fixed", "gives_way", "is_held"),
+        *("is_over", "killed", "left", "planned_nodes", "preempts_since", "runs_again", "takes_least"),
+        *("most_nodes", "size_cpus", "waits_for_room", "is_stopped", "is_suspended", "ran", "runs_since"),
     )
 
     def __init__(
         self, id: str, number: int, submitted: float, partitions: tuple[ClusterPartition, ...], limit: float
     ) -> None:
         super().__init__(id, number, submitted)
-        self.task = 0
+        self.task = self.array_limit = self.offset = 0
         self.array: str | None = None
-        self.array_limit = 0
         self.het: HetJob | None = None
-        self.offset = 0
         self.outcome: FinalJobState | None = None
-        self.user: str = ""
-        self.account: str = ""
-        self.qos = self.group = self.quality = self.reason = self.gpu_type = ""
+        self.user = self.account = self.qos = self.group = self.quality = self.reason = self.gpu_type = ""
         self.licenses: tuple[tuple[str, int], ...] = ()
         self.leaves, self.leaves_wait, self.leaves_since, self.misses_leaves = 0, 0.0, math.inf, False
-        self.partitions = partitions
-        self.limit = limit
-        self.time_min = 0.0
+        self.partitions, self.limit, self.time_min = partitions, limit, 0.0
         self.min_nodes = self.tasks = self.cpus_per_task = 1
-        self.max_nodes, self.takes_least = math.inf, False
+        self.max_nodes, self.most_nodes, self.takes_least = math.inf, math.inf, False
         self.tasks_per_node = self.memory = self.memory_per_cpu = self.gpus = self.gpus_per_task = self.nice = (
             self.restarts
         ) = 0
@@ -215,26 +178,20 @@ class SlurmJob(QueuedJob):
         self.allowed = self.fitting = -1
         self.alternatives: tuple[int, ...] = ()
         self.counts: tuple[tuple[int, int], ...] = ()
-        self.own_cpus = 0
-        self.required = 0
+        self.own_cpus = self.least_cpus = self.size_cpus = self.required = self.planned_nodes = 0
         self.is_exclusive = self.is_contiguous = self.is_held = self.is_single = False
-        self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = False
+        self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = self.is_stopped = False
         self.cpus_per_gpu = self.memory_per_gpu = 0
-        self.reservation = ""
-        self.requeues = True
+        self.reservation, self.requeues = "", True
         self.priority: dict[str, int] = {}
-        self.begin = submitted
-        self.eligible = math.inf
+        self.begin, self.eligible = submitted, math.inf
         self.stage = JobStage.PENDING
-        self.started = self.end = self.planned = self.killed = self.left = 0.0
+        self.started = self.end = self.planned = self.killed = self.left = self.ran = self.runs_since = 0.0
         self.fixed: int | None = None
-        self.planned_nodes = 0
         self.placement: NodeShare | None = None
         self.partition: ClusterPartition | None = None
-        self.waits_for_room = self.is_over = self.runs_again = self.gives_way = False
+        self.waits_for_room = self.is_over = self.runs_again = self.gives_way = self.is_suspended = False
         self.preempts_since = -math.inf
-        self.is_suspended = self.is_stopped = False
-        self.ran = self.runs_since = 0.0
         self.extra: Any = None
 
     @property
@@ -247,11 +204,26 @@ class SlurmJob(QueuedJob):
         """The CPUs that it needs at least, all nodes together."""
         return self.own_cpus or max(self.tasks * self.cpus_per_task, self.min_nodes)
 
+    @property
+    def size(self) -> JobSize:
+        """Its size, as partitions look at it."""
+        tasks = self.tasks_per_node or (
+            math.ceil(self.tasks / self.max_nodes) if self.has_tasks and self.max_nodes < math.inf else 1
+        )
+        nodes, memory = (self.min_nodes, self.max_nodes), (self.memory, self.memory_per_cpu)
+        return JobSize(*nodes, self.limit, self.cpus, tasks * self.cpus_per_task, *memory, self.is_exclusive)
+
     def part(self, nodes: int) -> SlurmJob:
         """The same job with so many nodes only, and a CPU of each."""
         made = copy(self)
         made.min_nodes = made.own_cpus = nodes
         made.takes_least, made.required = True, 0
+        return made
+
+    def counted(self, nodes: int) -> SlurmJob:
+        """The same job with so many nodes at least, and with all of its CPUs."""
+        made = copy(self)
+        made.own_cpus, made.min_nodes, made.takes_least = self.cpus, max(nodes, 1), True
         return made
 
     def alone(self) -> SlurmJob:
@@ -598,6 +570,7 @@ def job_of(
         made.array_limit = request.array.limit or 0
     made.het, made.offset = (None, 0) if het is None else het
     _sizes(made, job, request, options)
+    _limit_memory(made, partitions[-1 if cluster.configuration.jobs.enforce_limits == "all" else 0])
     _allow(made, cluster, request, options)
     return made
 
@@ -704,15 +677,17 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
         made.tasks, made.tasks_per_node = options["tasks"], options.get("tasks_per_node", 0)
         if "nodes" not in options:
             made.min_nodes, made.max_nodes = 1, math.inf
+        made.min_nodes = min(made.min_nodes, made.tasks)  # as sbatch does, with a warning
     elif "tasks_per_node" in options:
         made.tasks = made.tasks_per_node * made.min_nodes
     made.has_tasks = bool(request.tasks or "tasks" in options or "tasks_per_node" in options)
     if made.has_tasks and (made.spreads or not math.isinf(made.max_nodes)):
         made.max_nodes = max(min(made.max_nodes, made.tasks), made.min_nodes)  # a node without a task is of no use
     made.cpus_per_task = options.get("cpus_per_task", made.cpus_per_task)
+    made.size_cpus = made.cpus if made.has_tasks or made.min_nodes >= made.max_nodes else made.cpus_per_task
     made.is_exclusive = request.exclusive or (request.is_whole and not _asks_for_cpus(options))
     times = math.ceil(made.tasks / size) if is_each else 1
-    made.memory = math.ceil((request.memory or 0) * times / _MEBIBYTE)
+    made.memory = -1 if request.memory == 0 else math.ceil((request.memory or 0) * times / _MEBIBYTE)
     made.memory_per_cpu = options.get("memory_per_cpu", 0)
     made.cpus_per_gpu, made.memory_per_gpu = options.get("cpus_per_gpu", 0), options.get("memory_per_gpu", 0)
     if "threads_per_core" in options:
@@ -724,6 +699,22 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     made.gpus_per_task, each_type = _gpus("gpus_per_task", options, 0)
     made.gpus, made.gpu_type = _gpus("gpus", options, made.gpus_per_task * made.tasks)
     made.gpu_type = made.gpu_type or each_type
+
+
+def _limit_memory(made: SlurmJob, partition: ClusterPartition) -> None:
+    """Give a job more CPUs if it asks for more memory for each CPU than a partition allows (MaxMemPerCPU)."""
+    most = partition.max_memory_per_cpu
+    if not most or made.memory_per_gpu:
+        return
+    usual = made.partitions[0]
+    each = made.memory_per_cpu or (0 if made.memory or usual.memory_per_node else usual.memory_per_cpu)
+    if each > most:
+        factor = -(-each // most)
+        made.cpus_per_task *= factor
+        made.memory_per_cpu = -(-each // factor)
+    elif not each:
+        memory = partition.first_memory if made.memory < 0 else made.memory or usual.memory_per_node
+        made.least_cpus = -(-(memory or partition.first_memory) // most)
 
 
 def _gpus(key: str, options: Mapping[str, Any], default: int) -> tuple[int, str]:
@@ -770,6 +761,8 @@ def _allow(made: SlurmJob, cluster: ConfiguredCluster, request: Request, options
         if name not in numbers:
             raise InputError(f"there is no node {shown(name)}")
         made.required |= 1 << numbers[name]
+    if made.least_cpus > 1:
+        allowed &= bits_of(number for number, node in enumerate(cluster.nodes) if node.cpus >= made.least_cpus)
     made.allowed = allowed
     partitions = ", ".join(each.name for each in made.partitions)
     if all(made.required & ~(each.nodes & allowed) for each in made.partitions):
@@ -778,7 +771,7 @@ def _allow(made: SlurmJob, cluster: ConfiguredCluster, request: Request, options
     most = max((each.nodes & allowed).bit_count() for each in made.partitions)
     if most < made.min_nodes:
         raise InputError(f"it asks for {made.min_nodes} nodes of partition {partitions}, which has {most} that fit")
-    cpus = max(_most_cpus(cluster, each.nodes & allowed, made.max_nodes) for each in made.partitions)
+    cpus = max(_most_cpus(cluster, made, each) for each in made.partitions)
     if cpus < made.cpus:
         raise InputError(f"it asks for {made.cpus} CPUs, and the nodes that it can have at once have {cpus}")
 
@@ -788,10 +781,13 @@ def _matching(cluster: ConfiguredCluster, expression: Expression | None) -> int:
     return bits_of(number for number, node in enumerate(cluster.nodes) if matches(expression, node.features))
 
 
-def _most_cpus(cluster: ConfiguredCluster, nodes: int, count: float) -> int:
-    """The most CPUs that so many of the nodes have together."""
+def _most_cpus(cluster: ConfiguredCluster, made: SlurmJob, partition: ClusterPartition) -> int:
+    """The most CPUs that the nodes that a job may have in a partition have together."""
+    nodes, count, is_whole = partition.nodes & made.allowed, made.max_nodes, made.is_exclusive or partition.is_exclusive
+    most = math.inf if cluster.select.is_linear else max(partition.max_cpus, made.least_cpus)
     sizes = {node.cpus for node in cluster.nodes}
-    if len(sizes) == 1:
+    if len(sizes) == 1 and most >= max(sizes):
         return int(min(nodes.bit_count(), count)) * sizes.pop()
     found = sorted((cluster.nodes[node].cpus for node in members(nodes)), reverse=True)
+    found = [int(min(cpus, most)) for cpus in found if cpus <= most or not is_whole]
     return sum(found[: int(min(len(found), count))])

@@ -7,7 +7,8 @@ them the job gets, `consumable` chooses.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from batprotocol.policies.slurm.cluster import ClusterNode, ClusterPartition, ConfiguredCluster, NodeSharing, members
@@ -19,9 +20,58 @@ __all__ = [
     "FreeResources",
     "GresOffer",
     "NodeDemand",
+    "NodeHolders",
     "demand_of",
     "tasks_dealt",
 ]
+
+
+# Whole nodes that jobs share (PreemptMode=SUSPEND and GANG): at most one of the jobs of a node runs
+
+
+class NodeHolders:
+    """The jobs that keep others from their nodes: those that run, and those that are suspended for others."""
+
+    __slots__ = ("_nodes",)
+
+    def __init__(self) -> None:
+        self._nodes: dict[SlurmJob, int] = {}
+
+    def enter(self, job: SlurmJob) -> None:
+        """A job has its nodes."""
+        assert job.placement is not None
+        self._nodes[job] = job.placement.nodes
+
+    def leave(self, job: SlurmJob) -> int:
+        """A job keeps others from its nodes no longer. Returns its nodes."""
+        return self._nodes.pop(job, 0)
+
+    def nodes(self, gone: Collection[SlurmJob], most: int) -> int:
+        """The nodes that have so many jobs at least, if some jobs are gone."""
+        planes = [0] * most  # one job at least, two...
+        for job, nodes in self._nodes.items():
+            if job not in gone:
+                for place in range(most - 1, 0, -1):
+                    planes[place] |= planes[place - 1] & nodes
+                planes[0] |= nodes
+        return planes[-1]
+
+    def freed(self, ends: Iterable[tuple[float, int, int]], gone: Collection[SlurmJob], most: int) -> list[int]:
+        """The nodes that have fewer jobs after the first end, the second one...: the others keep them until theirs.
+
+        Args:
+            ends: the ends of jobs, with their numbers and nodes, in order.
+            gone: the jobs that are gone.
+            most: the number of jobs.
+        """
+        left = {(job.end, job.number, nodes): nodes for job, nodes in self._nodes.items() if job not in gone}
+        freed, bits, counts = [], 0, Counter(node for nodes in left.values() for node in members(nodes))
+        for end in ends:
+            for node in members(left.pop(end, 0)):
+                counts[node] -= 1
+                bits |= (counts[node] < most) << node
+            freed.append(bits)
+        return freed
 
 
 # Cores that jobs share (OverSubscribe=FORCE:n): each partition has n rows of jobs
@@ -85,7 +135,7 @@ class CoreRows:
         return node, (cores & -cores).bit_length(), sum(placement.cpus.values())
 
     def used(self, partitions: Iterable[str] | None = None) -> list[int]:
-        """The cores that jobs have, of each node, as sets: those of all partitions, or of some."""
+        """The cores that the system and jobs have, of each node, as sets: those of all partitions, or of some."""
         names = self._rows if partitions is None else partitions
         return self._cores(each for name in names for row in self._rows.get(name, ()) for each in row)
 
@@ -94,7 +144,15 @@ class CoreRows:
         rows = self._rows.setdefault(partition, [])
         rows.sort(key=_size, reverse=True)
         found = [self._cores(row) for row in rows]
-        return [*found, [0] * len(self._nodes)] if len(rows) < self._counts.get(partition, 1) else found
+        return [*found, self._cores(())] if len(rows) < self._counts.get(partition, 1) else found
+
+    def own(self, partition: str, node: int, busy: int) -> int:
+        """The CPUs of a node that the jobs of a partition have, of its busy cores."""
+        cores = 0
+        for row in self._rows.get(partition, ()):
+            for each in row:
+                cores |= each.cores.get(node, 0)
+        return (cores & busy).bit_count() * self._nodes[node].threads
 
     def has_others(self, node: int, partition: str) -> bool:
         """Whether jobs of other partitions whose jobs can share cores are on a node."""
@@ -107,7 +165,7 @@ class CoreRows:
         )
 
     def _cores(self, placements: Iterable[NodeShare]) -> list[int]:
-        found = [0] * len(self._nodes)
+        found = [node.special for node in self._nodes]
         for placement in placements:
             for node, cores in placement.cores.items():
                 found[node] |= cores
@@ -116,7 +174,7 @@ class CoreRows:
     def free(self, node: int, busy: int) -> int:
         """The number of CPUs of a node whose cores are not busy."""
         spec = self._nodes[node]
-        return spec.cpus - busy.bit_count() * spec.threads
+        return (spec.cores - busy.bit_count()) * spec.threads
 
     def pick(self, node: int, busy: int, cpus: int) -> int:
         """The cores that a job gets of those of a node that are not busy.
@@ -126,7 +184,7 @@ class CoreRows:
         '0b100110'
         """
         spec = self._nodes[node]
-        cores, count = spec.cpus // spec.threads, -(-cpus // spec.threads)
+        cores, count = spec.cores, -(-cpus // spec.threads)
         size = max(cores // spec.sockets, 1) if self._in_turn else cores
         free = [core for core in range(cores) if not busy >> core & 1]
         sockets = [[core for core in free if core // size == socket] for socket in range(-(-cores // size))]
@@ -152,8 +210,9 @@ class NodeDemand(NamedTuple):
 
     Attributes:
         is_whole: whether its nodes are its own.
+        partition: its partition.
         cpus: the CPUs of all nodes together, at least.
-        least: the CPUs on each node, at least.
+        least: the CPUs on each node, at least; by_memory: those that its memory brings along (MaxMemPerCPU).
         step: the CPUs of each task.
         rounds: whether each node gives CPUs for whole tasks only: with --ntasks-per-node, and with memory for each CPU.
         memory: MiB on each node; -1: all of a node.
@@ -176,8 +235,10 @@ class NodeDemand(NamedTuple):
     """
 
     is_whole: bool
+    partition: ClusterPartition
     cpus: int
     least: int
+    by_memory: int
     step: int
     rounds: bool
     memory: int
@@ -248,8 +309,10 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         gres = tuple(each for each in gres if each[:2] != kind)
     return NodeDemand(
         is_whole=job.is_exclusive or partition.is_exclusive,
+        partition=partition,
         cpus=cpus,
-        least=each or step,
+        least=max(each or step, job.least_cpus),
+        by_memory=job.least_cpus,
         step=step,
         rounds=bool(job.tasks_per_node or job.gpus_per_task or memory_per_cpu),
         memory=memory,
@@ -323,13 +386,17 @@ class FreeResources:
     Args:
         nodes: the nodes.
         rows: the rows of partitions, if jobs share cores.
+        capped: the names of partitions whose jobs may have some CPUs of each node only.
     """
 
-    __slots__ = ("_busy", "_own", "cpus", "gres", "jobs", "memory", "nodes", "rows")
+    __slots__ = ("_busy", "_held", "_own", "cpus", "gres", "jobs", "memory", "nodes", "rows")
 
-    def __init__(self, nodes: tuple[ClusterNode, ...], rows: CoreRows | None = None) -> None:
+    def __init__(
+        self, nodes: tuple[ClusterNode, ...], rows: CoreRows | None = None, capped: Iterable[str] = ()
+    ) -> None:
         self.nodes, self.rows = nodes, rows
-        self._busy = [0] * len(nodes) if rows is not None else []
+        self._busy = [node.special for node in nodes] if rows is not None else []
+        self._held = {name: [0] * len(nodes) for name in capped}  # the CPUs that their jobs have of each node
         self.cpus = [node.cpus for node in nodes]
         self.memory = [node.memory for node in nodes]
         self.gres = [[count for _, _, count in node.gres] for node in nodes]
@@ -342,6 +409,7 @@ class FreeResources:
         made.nodes, made.cpus, made.memory, made.jobs = self.nodes, self.cpus[:], self.memory[:], self.jobs[:]
         made.gres, made._own = [each[:] for each in self.gres], [each[:] for each in self._own]
         made.rows, made._busy = None if self.rows is None else self.rows.copy(), self._busy
+        made._held = {name: each[:] for name, each in self._held.items()}
         return made
 
     def under(self, busy: list[int]) -> FreeResources:
@@ -355,13 +423,16 @@ class FreeResources:
             self.gres,
             self._own,
         )
-        made.rows, made._busy = self.rows, busy
+        made.rows, made._busy, made._held = self.rows, busy, self._held
         made.cpus = [self.rows.free(node, cores) for node, cores in enumerate(busy)]
         return made
 
     def take(self, placement: NodeShare, sign: int = 1) -> None:
         """A job takes its share; with the sign -1, it gives it back."""
+        held = self._held.get(placement.partition)
         for node, cpus in placement.cpus.items():
+            if held is not None:
+                held[node] += sign * cpus
             self.cpus[node] -= sign * cpus
             self.jobs[node] += sign
             if placement.sharing is not NodeSharing.CORES:
@@ -402,7 +473,7 @@ class FreeResources:
     def offer(self, number: int, demand: NodeDemand) -> int:
         """The CPUs that a node gives to a job; 0 if it cannot be one of its nodes."""
         node, cpus, jobs = self.nodes[number], self.cpus[number], self.jobs[number]
-        if demand.is_whole and (jobs if self.rows is None else self._busy[number]):
+        if demand.is_whole and (jobs if self.rows is None else self._busy[number] & ~node.special):
             return 0
         if demand.is_single:
             cpus //= node.threads
@@ -412,13 +483,24 @@ class FreeResources:
                 return 0
             size = 1  # what is given as a whole is left out as a whole
             if demand.by_core and not demand.is_single:
-                size = node.cpus // node.sockets if demand.by_socket else node.threads
+                size = node.cores * node.threads // node.sockets if demand.by_socket else node.threads
             cpus -= max(-(-(cpus - most) // size) * size, 0)
         elif demand.memory and (node.memory if demand.memory < 0 else demand.memory) > self.memory[number]:
             return 0
         if cpus < demand.least or (demand.has_one_node and cpus < demand.least_tasks * demand.step):
             return 0
+        if demand.partition.name in self._held:
+            cpus = self._capped(number, demand, cpus)
         return cpus - cpus % demand.step if demand.rounds else cpus
+
+    def _capped(self, number: int, demand: NodeDemand, cpus: int) -> int:
+        """The CPUs that a node gives to a job of a partition whose jobs may have only some of them."""
+        name = demand.partition.name
+        held = self._held[name][number] if self.rows is None else self.rows.own(name, number, self._busy[number])
+        left = int(demand.partition.max_cpus) - held
+        if cpus <= left:
+            return cpus
+        return 0 if demand.is_whole or left <= 0 else max(left, demand.by_memory)
 
     def gres_offer(self, number: int, demand: NodeDemand, cpus: int) -> GresOffer | None:
         """The generic resources that a node gives to a job; None if they are too few.
@@ -523,7 +605,7 @@ class FreeResources:
         cores = cpus if demand.is_single else -(-cpus // spec.threads)
         if not demand.by_socket:
             return cores * spec.threads
-        size = spec.cpus // spec.sockets
+        size = spec.cores * spec.threads // spec.sockets
         sockets = -(-cores * spec.threads // size) if demand.step > 1 else cores
         return min(sockets, self.cpus[node] // size) * size
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
@@ -26,6 +25,7 @@ from batprotocol.policies.slurm.cluster import (
     runs,
 )
 from batprotocol.policies.slurm.queue import HetJob, JobStage, NodeShare, SlurmEntry, SlurmJob
+from batprotocol.policies.slurm.resources import NodeHolders
 from batprotocol.sites.slurm.configuration import SwitchLine
 
 if TYPE_CHECKING:
@@ -231,17 +231,36 @@ def first_start(
         if found is not None and found.start <= now:
             return found  # although the first loop would not give it these nodes: it waits then, and so do they
     if job.counts:
-        start, taken = now, 0
-        for count, each in job.counts:
-            found = selection.earliest(job.part(count), partition, nodes & each & ~taken, now, gone)
-            if found is None:
-                return None
-            start, taken = max(start, found.start), taken | found.placement.nodes
-        found = selection.earliest(job.with_nodes(taken), partition, nodes, now, gone)
-        return None if found is None else PossibleStart(max(start, found.start), found.placement)
+        return _counted_start(selection, job, partition, nodes, now, gone)
     late = 0 if job.alternatives else late
     tries = [selection.earliest(job, partition, nodes & each, now, gone, late) for each in job.alternatives or (-1,)]
     return min((each for each in tries if each is not None), key=lambda each: each.start, default=None)
+
+
+def _counted_start(
+    selection: NodeSelector, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, gone: list[SlurmJob]
+) -> PossibleStart | None:
+    """When and where a job can start that counts its features, as backfill plans it.
+
+    Slurm asks for nodes of one feature after the other, each time for all CPUs of the job. So the plan may have more
+    nodes than the job, and there may be none where the job could start. If they are fewer nodes than it needs, the
+    others may come later than the start.
+    """
+    start, taken = now, 0
+    for count, each in job.counts:
+        mine = nodes & each & ~taken
+        found = None if job.required & ~mine else selection.earliest(job.counted(count), partition, mine, now, gone)
+        if found is None:
+            return None
+        start, taken = max(start, found.start), taken | found.placement.nodes
+    rest = job.min_nodes - taken.bit_count()
+    if rest > 0:
+        mine = nodes & ~taken
+        found = None if job.required & ~mine else selection.earliest(job.counted(rest), partition, mine, now, gone)
+        if found is None:
+            return None
+        taken |= found.placement.nodes
+    return PossibleStart(start, NodeShare(taken, {}))
 
 
 def wanted_nodes(job: SlurmJob, partition: ClusterPartition, count: int) -> tuple[int, float]:
@@ -255,7 +274,7 @@ def wanted_nodes(job: SlurmJob, partition: ClusterPartition, count: int) -> tupl
         partition: its partition.
         count: the fewest nodes that it can have.
     """
-    most = min(job.max_nodes, partition.max_nodes)
+    most = min(job.max_nodes, job.most_nodes, partition.max_nodes)
     return (count if math.isinf(job.max_nodes) or job.takes_least else max(count, int(most))), most
 
 
@@ -476,7 +495,7 @@ class Linear:
         self._tree = tree_of(cluster)
         self._weights = weight_groups(cluster)
         self._busy = 0
-        self._holders: dict[SlurmJob, int] = {}  # the nodes of each job that keeps others from them
+        self._holders = NodeHolders()
         self.overlaps = self._takes_turns = cluster.gang is not None
         """Whether a node may have two jobs, of which one is suspended."""
         self._ends: list[tuple[float, int, int]] = []
@@ -502,7 +521,7 @@ class Linear:
         """A job starts on its placement."""
         assert job.placement is not None
         if not job.is_stopped:
-            self._holders[job] = job.placement.nodes
+            self._holders.enter(job)
             self._busy |= job.placement.nodes
         insort(self._ends, (job.end, job.number, job.placement.nodes))
         self._freed = self._frees = self._releases = None
@@ -515,24 +534,14 @@ class Linear:
         self._freed = self._frees = self._releases = None
 
     def _let_go(self, job: SlurmJob) -> None:
-        self._busy &= ~self._holders.pop(job, 0)
+        self._busy &= ~self._holders.leave(job)
         if self.overlaps:
-            self._busy = self._held((), 1)
-
-    def _held(self, without: Collection[SlurmJob], most: int) -> int:
-        """The nodes that have so many jobs, if some of these are gone."""
-        planes = [0] * most  # one job at least, two...
-        for job, nodes in self._holders.items():
-            if job not in without:
-                for place in range(most - 1, 0, -1):
-                    planes[place] |= planes[place - 1] & nodes
-                planes[0] |= nodes
-        return planes[-1]
+            self._busy = self._holders.nodes((), 1)
 
     def _free(self, gone: Collection[SlurmJob], most: int) -> int:
         """The nodes that have fewer jobs, if some of these are gone."""
         if self.overlaps and (gone or most > 1):
-            return ~self._held(gone, most)
+            return ~self._holders.nodes(gone, most)
         return ~self._busy | _held_by(gone)
 
     def _shared_by(self, job: SlurmJob, partition: ClusterPartition) -> int:
@@ -549,7 +558,7 @@ class Linear:
     def go_on(self, job: SlurmJob) -> None:
         """A job that an operator has suspended has its nodes again."""
         assert job.placement is not None
-        self._holders[job] = job.placement.nodes
+        self._holders.enter(job)
         self._busy |= job.placement.nodes
         self._freed = self._frees = self._releases = None
 
@@ -592,7 +601,7 @@ class Linear:
             found = self.choose(job, nodes & free, count, partition)
             if found is not None:
                 return PossibleStart(now, NodeShare(found, {}))
-        freed = self._freed_without(gone, most) if self.overlaps else self._all_freed()
+        freed = self._holders.freed(self._ends, gone, most) if self.overlaps else self._all_freed()
         first = self._first(nodes, free, count, freed) if self._is_quick else 0
         if self._is_quick and late and first < len(freed) and self._ends[first][0] > max(late, now):
             return PossibleStart(math.floor(self._ends[first][0]), NodeShare(0, {}))  # nobody asks for the nodes
@@ -631,21 +640,10 @@ class Linear:
 
     def _all_freed(self) -> list[int]:
         if self._freed is None and self.overlaps:
-            self._freed = self._freed_without((), 1)
+            self._freed = self._holders.freed(self._ends, (), 1)
         elif self._freed is None:
             self._freed = list(accumulate((nodes for _, _, nodes in self._ends), or_))
         return self._freed
-
-    def _freed_without(self, gone: Collection[SlurmJob], most: int) -> list[int]:
-        """The nodes that have fewer jobs after the first end, the second one...: the others keep them until theirs."""
-        holders = {(job.end, job.number, nodes): nodes for job, nodes in self._holders.items() if job not in gone}
-        freed, bits, counts = [], 0, Counter(node for nodes in holders.values() for node in members(nodes))
-        for end in self._ends:
-            for node in members(holders.pop(end, 0)):
-                counts[node] -= 1
-                bits |= (counts[node] < most) << node
-            freed.append(bits)
-        return freed
 
     def _first(self, nodes: int, free: int, count: int, freed: list[int]) -> int:
         """The first end after which so many of the nodes are free."""

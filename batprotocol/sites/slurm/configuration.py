@@ -196,7 +196,7 @@ def _nodes_of(reader: _Reader, names: NodeNames) -> tuple[NodeLine, ...]:
                 reader.misses(record.line, f"NodeName={record.name}", reason)
             if _BEHIND.search(record.name):
                 reader.misses(record.line, f"NodeName={record.name}", _REFUSED_NAMES)
-            _check_cores(reader, sample)
+            _check_cores(reader, record, sample)
             for name in names.of(record.name):
                 one_word(name)
                 if name.upper() == "ALL" or name in nodes:
@@ -212,7 +212,7 @@ _BEHIND: Final = re.compile(r"\][^\[\],]*(?:,|$)(?<!\])(?<!\],)")
 _REFUSED_NAMES: Final = "has a text after the last range of a name, for which slurmctld 22.05 refuses the file"
 
 
-def _check_cores(reader: _Reader, node: NodeLine) -> None:
+def _check_cores(reader: _Reader, record: _SiteRecord, node: NodeLine) -> None:
     """Whether the selection of nodes can allocate the cores of a node, if the reader knows it."""
     select = reader.fields.get("select", {})
     if select.get("plugin", "linear") == "linear":
@@ -225,6 +225,8 @@ def _check_cores(reader: _Reader, node: NodeLine) -> None:
     if whole and node.cores_reserved >= node.sockets:
         reason = "expected a socket without reserved cores with CR_Socket, or AllowSpecResourcesUsage=YES"
         raise InputError(reason, "CoreSpecCount")
+    if select.get("unit") == "socket" and node.cores_reserved:
+        reader.misses(record.line, "CoreSpecCount", "is not followed as Slurm does with CR_Socket")
 
 
 def _known_gres(reader: _Reader, record: _SiteRecord, gres: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
@@ -320,13 +322,9 @@ def _partition(
     kind = fields.get("over_subscribe")
     has_gang = reader.fields.get("preemption", {}).get("gang", False)
     if fields.get("preempt_mode") == "suspend" and not has_gang:
-        reader.misses(record.line, "PreemptMode=SUSPEND", "is not followed without GANG in PreemptMode of the cluster")
+        reader.misses(record.line, "PreemptMode=SUSPEND", "is not followed, as the cluster has no GANG")
     if is_linear and kind in ("force", "yes") and fields["over_subscribe_jobs"] > 1 and not has_gang:
-        reader.misses(
-            record.line,
-            f"OverSubscribe={kind.upper()}",
-            "is not followed with select/linear, unless jobs take turns (GANG)",
-        )
+        reader.misses(record.line, f"OverSubscribe={kind.upper()}", "is not followed with select/linear without GANG")
     listed = ",".join(fields.pop("nodes", "").split())
     if _BEHIND.search(listed):
         reader.misses(record.line, "Nodes", _REFUSED_NAMES)

@@ -127,6 +127,7 @@ class NodeLine(_Value, frozen=True, kw_only=True):
         memory: its memory in MiB (RealMemory).
         memory_reserved: the memory that the system keeps, in MiB (MemSpecLimit).
         cores_reserved: the cores that the system keeps (CoreSpecCount).
+        cpus_reserved: the CPUs that it keeps (CpuSpecList); empty: those of the last cores of each socket in turn.
         disk: its temporary disk in MiB (TmpDisk).
         gres: its generic resources, `("gpu:a100", 4)`.
         features: its features.
@@ -144,6 +145,7 @@ class NodeLine(_Value, frozen=True, kw_only=True):
     memory: int = 1
     memory_reserved: int = 0
     cores_reserved: int = 0
+    cpus_reserved: tuple[int, ...] = ()
     disk: int = 0
     gres: tuple[tuple[str, int], ...] = ()
     features: tuple[str, ...] = ()
@@ -211,6 +213,7 @@ def node_of(given: Mapping[str, Any]) -> tuple[NodeLine, list[str]]:
         if fields.get("cores_reserved"):
             warnings.append("has CoreSpecCount and CpuSpecList, of which Slurm takes CpuSpecList")
         fields["cores_reserved"] = len({cpu // max(cpus // (sockets * cores), 1) for cpu in reserved})
+        fields["cpus_reserved"] = tuple(sorted(reserved))
     return NodeLine(name="", **fields), warnings
 
 
@@ -756,12 +759,9 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
         *("preempt_reorder_count", "preempt_strict_order", "reduce_completing_frag"),
     ),
     "preemption": ("within",),
-    "jobs": (
-        *("complete_wait", "max_array_size", "max_count"),
-        *("max_memory_per_cpu", "max_memory_per_node", "reservation_overrun"),
-    ),
-    "node": ("cores_reserved", "disk"),
-    "partition": (*("alternate", "max_cpus_per_node", "max_memory_per_cpu", "max_memory_per_node"),),
+    "jobs": ("complete_wait", "max_array_size", "max_count", "reservation_overrun"),
+    "node": ("disk",),
+    "partition": ("alternate",),
 }
 MISSED: Final = frozenset(f"{part}.{name}".lstrip(".") for part, names in _FIELDS.items() for name in names)
 """These fields."""

@@ -709,8 +709,9 @@ _OF_CPUS: Final = "The number of CPUs and of sockets is made of it."
 _NODE: Final = (
     ParameterRow("NodeName"),
     ParameterRow("Boards", ParameterStanding.IDLE, "boards", _UINT16, _OF_CPUS),
-    ParameterRow("CoreSpecCount", field="cores_reserved", read=_UINT16),
+    ParameterRow("CoreSpecCount", field="cores_reserved", read=_UINT16, note="With select/linear, no effect."),
     ParameterRow("CoresPerSocket", ParameterStanding.IDLE, "cores_per_socket", _UINT16, _OF_CPUS),
+    ParameterRow("CpuSpecList", field="cpus_reserved"),
     ParameterRow("CPUs", field="cpus", read=_UINT16, note="Without it: the product of sockets, cores and threads."),
     ParameterRow("Features", field="features", read=words),
     ParameterRow("Feature", field="features", read=words),
@@ -725,7 +726,6 @@ _NODE: Final = (
     ParameterRow("TmpDisk", field="disk", read=_UINT32),
     ParameterRow("Weight", field="weight", read=lambda text: min(_UINT32(text), _MOST_OF_32 - 1)),
     *ignored(*_ADDRESSES),
-    ParameterRow("CpuSpecList", ParameterStanding.MISSED, "cpus_reserved"),
     *missed("Parameters", "RestrictedCoresPerGPU", "Topology"),
 )
 _PARTITION: Final = (
@@ -745,7 +745,7 @@ _PARTITION: Final = (
     ParameterRow("ExclusiveUser", field="exclusive_user", read=flag),
     ParameterRow("GraceTime", field="grace_time", read=_seconds(32)),
     ParameterRow("LLN", field="least_loaded", read=flag),
-    ParameterRow("MaxCPUsPerNode", field="max_cpus_per_node", read=_limit),
+    ParameterRow("MaxCPUsPerNode", field="max_cpus_per_node", read=_limit, note="With select/linear, no effect."),
     ParameterRow("MaxMemPerCPU", field="max_memory_per_cpu", read=memory),
     ParameterRow("MaxMemPerNode", field="max_memory_per_node", read=memory),
     ParameterRow("MaxNodes", field="max_nodes", read=_limit),

@@ -56,6 +56,8 @@ class Asked:
     def answer(self, job: SlurmJob) -> Shares | None:
         """What our policy gives to a job now."""
         partition = job.partitions[0]
+        if not partition.fits(job.size):
+            return None
         found = share_now(self.selection, job, partition, partition.nodes & job.allowed)
         if found is None:
             return None
@@ -118,7 +120,7 @@ def judged(run: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Shares | None,
             asked.start(job, row)
 
 
-@pytest.mark.parametrize("kind", ["sharing", "features", "gpus", "units", "trees"])
+@pytest.mark.parametrize("kind", ["sharing", "features", "gpus", "units", "trees", "capped", "special"])
 def test_the_policy_gives_the_nodes_cpus_and_gpus_of_a_real_slurm(kind: str) -> None:
     answers = [(row["args"], *both) for run in RUNS if run["config"] == kind for row, *both in judged(run)]
     others = [each for each in answers if each[1] != each[2]]

@@ -71,6 +71,8 @@ VALUES = {
         "DenyQOS": "x",
         "GraceTime": "3",
         "LLN": "YES",
+        "MaxMemPerCPU": "500",
+        "MaxMemPerNode": "900",
         "MaxNodes": "2",
         "MaxTime": "60",
         "MinNodes": "1",

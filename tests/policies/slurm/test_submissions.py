@@ -15,13 +15,13 @@ from test_main_loop import Starter, queue_of
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, Job, JobSubmittedEvent
 from batprotocol.policies.slurm import SlurmScheduler
-from batprotocol.policies.slurm.cluster import cluster_of
+from batprotocol.policies.slurm.cluster import ClusterSizes, cluster_of
 from batprotocol.policies.slurm.commands import read_command
 from batprotocol.policies.slurm.loops import StartOutcome, run_main
-from batprotocol.policies.slurm.priorities import ClusterSizes
 from batprotocol.policies.slurm.queue import SlurmJob, job_of
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.configuration import SchedulerParameters, configuration_of, switches_of
+from batprotocol.studies.recorded import jobs_of
 from batprotocol.workloads.requests import read_request
 
 WITHOUT_ENGINE = True
@@ -117,6 +117,22 @@ def test_a_job_that_a_limit_stops_anew_stops_those_behind_it() -> None:
         starter.rules.may_start = may_start  # type: ignore[method-assign]
         run_main(queue, starter, SchedulerParameters(assoc_limit_stop=True), is_full=True, is_quick=False)
         assert [id for id, _ in starter.tried] == tried
+
+
+@pytest.mark.parametrize(
+    ("asked", "cpus"),
+    [([2, 2], 2), ([2, 4], 1), ([1, 1], 1)],
+)
+def test_a_range_of_nodes_asks_for_one_task(asked: list[int], cpus: int) -> None:
+    """sbatch gives each node a task only if their number is certain."""
+    assert made(slurm={"nodes": asked, "shares": True}).size_cpus == cpus
+    assert made(slurm={"nodes": asked, "shares": True, "tasks": 3}).size_cpus == 3
+
+
+@pytest.mark.parametrize(("nodes", "tasks"), [([3, 3], 2), ([2, 4], 1), ([2, 2], 4)])
+def test_a_job_has_no_more_nodes_than_tasks(nodes: list[int], tasks: int) -> None:
+    job = made(slurm={"nodes": nodes, "tasks": tasks, "shares": True})
+    assert (job.min_nodes, job.max_nodes) == (min(nodes[0], tasks), min(nodes[1], tasks))
 
 
 @pytest.mark.parametrize(("unit", "memory"), [("CR_Core_Memory", 4000), ("CR_Core", 0)])
@@ -226,3 +242,98 @@ def test_the_leaf_of_a_named_node_comes_first(node: int, count: int) -> None:
     assert node in start.nodes
     assert len(start.nodes) == count
     assert len({*start.nodes} & own) == min(count, 3)
+
+
+LIMITED = """SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+EnforcePartLimits={enforced}
+NodeName=n[0-1] CPUs=8 RealMemory=8000
+NodeName=n2 CPUs=8 RealMemory=16000
+PartitionName=all Nodes=n2 Default=YES DefMemPerNode=1000
+PartitionName=mem Nodes=n[0-1] MaxMemPerNode=3000 DefMemPerNode=1000
+PartitionName=mpc Nodes=n[0-1] MaxMemPerCPU=500 DefMemPerNode=1000
+PartitionName=mpd Nodes=n[0-2] MaxMemPerCPU=300 DefMemPerCPU=700
+PartitionName=mpe Nodes=n[0-2] MaxMemPerCPU=100 DefMemPerNode=700
+PartitionName=cap Nodes=n[0-1] MaxCPUsPerNode=5 DefMemPerNode=1000
+"""
+
+
+def limited(args: str, enforced: str = "NO") -> SlurmJob:
+    """A job with options of sbatch, on nodes with limits of CPUs and memory."""
+    asked = {"id": 1, "args": args.split(), "user": "u1", "t_returned": 0.0, "run": 1}
+    _, _, data = next(jobs_of({"submissions": [asked], "starts": [], "log": []}))
+    text = json.dumps(data)
+    job = Job(resource_request=data["slurm"].get("nodes", [1])[0], profile_id="", extra_data=text)
+    event = JobSubmittedEvent(timestamp=0.0, job_id="w0!1", job=job, submission_time=0.0)
+    return job_of(cluster_of(configuration_of(LIMITED.format(enforced=enforced))), event, read_request(text), 1)
+
+
+@pytest.mark.parametrize(
+    ("args", "enforced", "of_task", "mebibytes", "least"),
+    [
+        ("-n2 -p mpc,all --mem-per-cpu=900", "NO", 2, 450, 0),
+        ("-n2 -p all,mpc --mem-per-cpu=900", "NO", 1, 900, 0),
+        ("-n2 -p mpd,mpc --mem-per-cpu=900", "ANY", 3, 300, 0),
+        ("-n2 -p mpc,all --mem-per-cpu=900", "ALL", 1, 900, 0),
+        ("-n2 -p mpc,mpd --mem-per-cpu=900", "ALL", 3, 300, 0),
+        ("-n2 -p mpd", "NO", 3, 234, 0),
+        ("-n2 -p mpe", "NO", 1, 0, 7),
+        ("-n2 -p mpd,mpc --mem=900", "NO", 1, 0, 3),
+        ("-n2 -p mpd,mpc --mem=900", "ALL", 1, 0, 2),
+        ("-c2 -n3 -p mpc --mem=1900", "NO", 2, 0, 4),
+        ("-n2 -c3 -p mpd --mem-per-cpu=500", "NO", 6, 250, 0),
+        ("-n1 -N1 -p mem --mem-per-cpu=500", "NO", 1, 500, 0),
+    ],
+)
+def test_more_memory_for_each_cpu_than_is_allowed_gives_more_cpus(
+    args: str, enforced: str, of_task: int, mebibytes: int, least: int
+) -> None:
+    """These are the answers of `scontrol show job` of a Slurm 22.05.8."""
+    job = limited(args, enforced)
+    assert (job.cpus_per_task, job.memory_per_cpu, job.least_cpus) == (of_task, mebibytes, least)
+
+
+@pytest.mark.parametrize(
+    ("args", "fits"),
+    [
+        ("-n6 -N1-2 -p mem --mem-per-cpu=900", True),
+        ("-n2 -c3 -p mem --mem-per-cpu=900", True),
+        ("-n8 -p mem --mem-per-cpu=900", True),
+        ("-n4 -N1-2 -p mem --mem-per-cpu=900", True),
+        ("-N1 --exclusive -p mem --mem-per-cpu=300", True),
+        ("-n2 -c4 -p mem --mem-per-cpu=900", False),
+        ("-N2 -n8 -p mem --mem-per-cpu=900", False),
+        ("-N2 --ntasks-per-node=4 -p mem --mem-per-cpu=900", False),
+        ("-N1 --exclusive -p mem --mem-per-cpu=900", False),
+        ("-n4 -N1-1 -p mem --mem-per-cpu=900", False),
+        ("-n1 -N1 -p mem --mem=0", False),
+        ("-n1 -p mem --mem=3000", True),
+        ("-n1 -p mem --mem=3001", False),
+        ("-n10 -p cap", True),
+    ],
+)
+def test_a_partition_takes_jobs_up_to_its_memory_of_a_node(args: str, fits: bool) -> None:
+    job = limited(args)
+    assert job.partitions[0].fits(job.size) == fits
+
+
+@pytest.mark.parametrize("args", ["-N1 -n6 -p cap", "-N1 --exclusive -p cap", "-n1 -p mpc --mem=5000"])
+def test_jobs_that_no_node_of_a_limited_partition_could_have_are_refused(args: str) -> None:
+    with pytest.raises(InputError, match="it asks for"):
+        limited(args)
+
+
+def test_the_cores_of_the_system_are_the_last_ones_of_each_socket_in_turn() -> None:
+    line = "NodeName={} Sockets=2 CoresPerSocket={} ThreadsPerCore={} {}"
+    nodes = [
+        line.format("n0", 4, 1, "CoreSpecCount=2"),
+        line.format("n1", 2, 2, "CoreSpecCount=1"),
+        line.format("n2", 4, 1, "CpuSpecList=0,1,5"),
+        line.format("n3", 2, 2, "CpuSpecList=0"),
+    ]
+    shared = "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core"
+    found = cluster_of(configuration_of("\n".join([shared, *nodes]))).nodes
+    assert [each.cpus for each in found] == [6, 6, 5, 6]
+    assert [each.special for each in found] == [0b1000_1000, 0b1000, 0b10_0011, 0b1]
+    whole = cluster_of(configuration_of("\n".join(["SelectType=select/linear", *nodes]))).nodes
+    assert [each.cpus for each in whole] == [8, 8, 8, 8]  # with whole nodes, jobs have all CPUs

@@ -35,6 +35,7 @@ THEMES: dict[str, frozenset[str]] = {
         "drawn_commands": "times people",
         "drawn_reservations": "reserved places people",
         "drawn_failures": "failures times",
+        "drawn_limits": "limits cores",
         "drawn_site": "places cores gpus people times loops preempts",
     }.items()
 }
@@ -208,6 +209,10 @@ PARTITION_UPDATES: tuple[tuple[str, Callable[[Random, Site], str]], ...] = (
     ("RootOnly", lambda draw, site: draw.choice(["YES", "NO"])),
     ("ReqResv", lambda draw, site: draw.choice(["YES", "NO"])),
 )
+LIMIT_UPDATES: tuple[tuple[str, Callable[[Random, Site], str]], ...] = (
+    ("MaxMemPerCPU", lambda draw, site: str(site.memory // site.cores // draw.choice([2, 4]))),
+    ("MaxMemPerNode", lambda draw, site: str(site.memory // draw.choice([2, 3]))),
+)
 CANCELS = (
     *("-u u2", "--user=u3 -t PENDING", "-p {partition} -u u1", "--state=RUNNING -u u4", "-w {node}", "-A {account}"),
     *("--qos={qos}", "-s KILL {job}", "{job}", "{job}", "-R r1", "--account={account} --partition={partition}"),
@@ -260,6 +265,17 @@ def _failure(draw: Random, site: Site, at: float) -> list[Given]:
         Given(at, [*words, f"State={draw.choice(['down', 'drain', 'fail'])}", "Reason=test"]),
         Given(back, [*words, f"State={draw.choice(['resume', 'idle', 'undrain'])}"]),
     ]
+
+
+def _changes(draw: Random, site: Site, asked: list[Asked], count: int) -> list[Given]:
+    """Changes of the limits of partitions."""
+    made = []
+    for _ in range(count):
+        key, value = draw.choice(LIMIT_UPDATES)
+        at = round(asked[draw.randrange(len(asked))].at + draw.uniform(1, 50), 1)
+        words = ["scontrol", "update", f"PartitionName={draw.choice(site.partitions)}"]
+        made.append(Given(at, [*words, f"{key}={value(draw, site)}"]))
+    return made
 
 
 FLAGS = ("FLEX", "IGNORE_JOBS", "MAINT", "OVERLAP", "SPEC_NODES", "ANY_NODES", "STATIC_ALLOC")
@@ -350,7 +366,7 @@ def _site(draw: Random, kind: str) -> Site:
         shared=shared,
         features=("a", "b", "fast") if themes & {"places"} else (),
         partitions=("all", "b", "c")[: draw.choice([1, 2, 3])]
-        if themes & {"people", "preempts", "reserved"}
+        if themes & {"people", "preempts", "reserved", "limits"}
         else ("all",),
         gpus=gpus,
         licenses=("m", "l")[: draw.choice([0, 1, 2])] if themes & {"people", "reserved"} else (),
@@ -388,6 +404,8 @@ def _plan(draw: Random, kind: str) -> Plan:
     events = _releases(draw, asked)
     if kind == "drawn_commands":
         events += _commands(draw, site, asked, draw.randint(12, 22))
+    if kind == "drawn_limits":
+        events += _changes(draw, site, asked, draw.randint(0, 3))
     if kind == "drawn_reservations":
         reserved, asked = _reservations(draw, site, asked)
         events += reserved

@@ -201,6 +201,9 @@ PARTITION: tuple[Row, ...] = (
     Row("LLN", lambda draw, site: ["YES"] if site.shared else [], "cores"),
     Row("DefMemPerNode", lambda draw, site: [str(site.memory // 2)] if site.shared else [], "cores"),
     Row("DefMemPerCPU", lambda draw, site: [str(site.memory // site.cores // 2)] if site.shared else [], "cores"),
+    Row("MaxCPUsPerNode", lambda draw, site: [str(max(1, site.cores - 1))] if site.shared else [], "limits"),
+    Row("MaxMemPerNode", lambda draw, site: [str(site.memory // 2)] if site.shared else [], "limits"),
+    Row("MaxMemPerCPU", lambda draw, site: [str(site.memory // site.cores // 2)] if site.shared else [], "limits"),
     Row(
         "OverSubscribe",
         lambda draw, site: [draw.choice(["EXCLUSIVE", "NO", "FORCE:2"] if site.shared else ["NO"])],
@@ -220,6 +223,8 @@ PARTITION: tuple[Row, ...] = (
 NODE: tuple[Row, ...] = (
     Row("Weight", lambda draw, site: [str(draw.choice([1, 5, 10]))], "places"),
     Row("MemSpecLimit", lambda draw, site: [str(site.memory // 8)] if site.shared else [], "cores"),
+    Row("CoreSpecCount", lambda draw, site: ["1"] if site.shared and site.cores > 4 else [], "limits"),
+    Row("CpuSpecList", lambda draw, site: ["0"] if site.shared and site.cores > 4 else [], "limits"),
     Row("State", lambda draw, site: ["DRAIN"], "failures"),
 )
 """Keys of groups of nodes, besides their CPUs, memory, features and devices."""
@@ -259,6 +264,8 @@ CLUSTER: tuple[Row, ...] = (
     Row("EnforcePartLimits", _either("ALL", "ANY"), "people"),
     Row("DefMemPerNode", lambda draw, site: [str(site.memory // 2)] if site.shared else [], "cores"),
     Row("DefMemPerCPU", lambda draw, site: [str(site.memory // site.cores // 2)] if site.shared else [], "cores"),
+    Row("MaxMemPerNode", lambda draw, site: [str(site.memory * 3 // 4)] if site.shared else [], "limits"),
+    Row("MaxMemPerCPU", lambda draw, site: [str(site.memory // site.cores // 2)] if site.shared else [], "limits"),
     Row("DefCpuPerGPU", lambda draw, site: ["2"] if site.gpus else [], "gpus"),
     Row("DefMemPerGPU", lambda draw, site: [str(site.memory // 4)] if site.gpus and site.shared else [], "gpus"),
     Row("TopologyParam", lambda draw, site: ["TopoOptional"] if site.tree else [], "places"),
