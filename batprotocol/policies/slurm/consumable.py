@@ -441,7 +441,8 @@ class NodeChoice:
         self._least = least
         self._nodes = min(least, wanted) if demand.gpus else max(least, wanted)
         self._spare = max(wanted - least, 0) if not demand.gpus else 0
-        self._cpus = demand.cpus
+        self._cpus = max(demand.cpus, demand.default_per_gpu * demand.gpus)
+        self._most = min(self._most, max(demand.tasks, least)) if demand.tasks else self._most
         self._most_cpus = max(demand.cpus, demand.least_cpus(self._nodes))
         self._gpus = 0
         self.chosen: dict[int, int] = {}
@@ -530,7 +531,7 @@ class NodeChoice:
     def _beside_gres(self, node: int, cpus: int) -> int:
         """The CPUs that a node counts with: no more than its tasks need beside their GPUs."""
         demand, offer = self._demand, self.gres[node]
-        each, gpus = demand.cpus_per_gpu, offer.gpus
+        each, gpus = demand.cpus_beside_gpu, offer.gpus
         tasks = demand.most_tasks
         if demand.gpus_per_task:
             tasks = min(tasks, gpus // demand.gpus_per_task)
@@ -539,7 +540,7 @@ class NodeChoice:
         if each:
             gpus = min(gpus, cpus // each, offer.near or gpus)
         if math.isinf(tasks):
-            if each:
+            if demand.cpus_per_gpu:
                 self.gres[node] = offer._replace(gpus=min(offer.gpus, cpus // each))
             return cpus
         while tasks * demand.step > cpus and tasks >= demand.least_tasks:
@@ -552,8 +553,10 @@ class NodeChoice:
             return 0
         threads = self._room.nodes[node].threads
         self._kept[node] = -(-needed // threads) * threads
-        if each:
+        if demand.cpus_per_gpu:
             self.gres[node] = offer._replace(gpus=min(offer.gpus, self._kept[node] // each))
+        if each and demand.gpus:
+            return needed
         return int(tasks) * demand.step
 
     def _add(self, node: int) -> None:
@@ -568,7 +571,9 @@ class NodeChoice:
                 core *= spec.cpus // spec.threads // spec.sockets
             left = self._most_cpus - max(self._least - 1, 0) * core
             if cpus > left:
-                cpus = self._offers[node] = max(left, demand.least, demand.cpus_per_gpu * demand.gpus_on_node)
+                least = demand.cpus_per_gpu * demand.gpus_on_node
+                least = least or demand.default_per_gpu * (demand.gpus_on_node or min(demand.gpus, 1))
+                cpus = self._offers[node] = max(left, demand.least, least)
         if demand.gpus:
             gpus = self.gres[node].gpus
             if demand.cpus_per_gpu:

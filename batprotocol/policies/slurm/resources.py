@@ -234,7 +234,8 @@ class NodeDemand(NamedTuple):
         gpus: GPUs of all nodes together.
         gpus_per_node: those of them on each node; 0: any number.
         gpus_per_task: those of each task, which are on its node; 0: tasks do not matter.
-        cpus_per_gpu: the CPUs that come with each GPU; 0: any number.
+        cpus_per_gpu: the CPUs that it asks for with each GPU; 0: any number.
+        default_per_gpu: the CPUs that come with each GPU in its partition, where it asks for no number; 0: any number.
         gpu_type: the type of these GPUs; "": any.
         is_single: whether it has one thread of each of its cores, and the others stay idle.
         tasks: the tasks that it names; 0: it names none.
@@ -261,6 +262,7 @@ class NodeDemand(NamedTuple):
     gpus_per_node: int
     gpus_per_task: int
     cpus_per_gpu: int
+    default_per_gpu: int
     gpu_type: str
     is_single: bool
     tasks: int
@@ -295,7 +297,12 @@ class NodeDemand(NamedTuple):
 
     def least_cpus(self, nodes: int) -> int:
         """The CPUs that it has at least with so many nodes, as its GPUs bring them along."""
-        return self.cpus_per_gpu * (self.gpus or self.gpus_on_node * nodes)
+        return self.cpus_beside_gpu * (self.gpus or self.gpus_on_node * nodes)
+
+    @property
+    def cpus_beside_gpu(self) -> int:
+        """The CPUs that come with each GPU; 0: any number."""
+        return self.cpus_per_gpu or self.default_per_gpu
 
 
 def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredCluster) -> NodeDemand:
@@ -304,7 +311,9 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
     each = job.tasks_per_node * step
     memory, memory_per_cpu, memory_per_gpu = job.memory, job.memory_per_cpu, 0
     has_gpus = bool(job.gpus) or any(name == GPU for name, _, _ in job.gres)
-    cpus_per_gpu = job.cpus_per_gpu or (partition.cpus_per_gpu if step == 1 and has_gpus else 0)
+    cpus_per_gpu = max(job.cpus_per_gpu, 0)
+    default_per_gpu = partition.cpus_per_gpu if step == 1 and has_gpus and not job.cpus_per_gpu else 0
+    beside_gpu = cpus_per_gpu or default_per_gpu
     beside = job.memory_per_gpu or (partition.memory_per_gpu if has_gpus else 0)
     if not select.counts_memory:
         memory = memory_per_cpu = beside = 0
@@ -316,8 +325,8 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         elif not memory and not memory_per_cpu:
             memory = -1
     cpus = job.cpus
-    if cpus_per_gpu * job.gpus_per_task > step:  # a task has the CPUs of all of its GPUs
-        step = cpus_per_gpu * job.gpus_per_task
+    if beside_gpu * job.gpus_per_task > step:  # a task has the CPUs of all of its GPUs
+        step = beside_gpu * job.gpus_per_task
         each, cpus = job.tasks_per_node * step, job.tasks * step
     tasks, gres, kind = job.tasks if job.has_tasks else 0, job.gres, (GPU, job.gpu_type)
     gpus_per_node = next((count for *each, count in gres if job.gpus and (*each,) == kind), 0)
@@ -340,6 +349,7 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         gpus_per_node=gpus_per_node,
         gpus_per_task=job.gpus_per_task,
         cpus_per_gpu=cpus_per_gpu,
+        default_per_gpu=default_per_gpu,
         gpu_type=job.gpu_type,
         is_single=job.is_single,
         tasks=tasks,
@@ -581,6 +591,10 @@ class FreeResources:
             most = cpus // demand.cpus_per_gpu
             if not most or max(on_node, demand.gpus_per_task) > most:
                 return None
+        if cpus < demand.default_per_gpu * max(
+            on_node, demand.gpus_per_task, demand.gpus if demand.has_one_node else 1
+        ):
+            return None
         if demand.memory_beside_gpu:
             most = min(most, self.memory[number] // demand.memory_beside_gpu)
         if on_node > most:
@@ -645,7 +659,9 @@ class FreeResources:
             wanted = demand.gres
             if gpus.get(node):
                 wanted = (*wanted, (GPU, demand.gpu_type, gpus[node]))
-            if wanted:
+            if demand.is_whole and self.gres[node]:
+                gres[node] = tuple(self.gres[node])
+            elif wanted:
                 gres[node] = self.gres_for(node, wanted) or ()
             if demand.memory_per_gpu:
                 memory[node] = demand.memory_per_gpu * (demand.gpus_on_node + gpus.get(node, 0))
