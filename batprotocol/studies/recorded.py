@@ -11,10 +11,9 @@ import json
 import logging
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
-from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -127,10 +126,9 @@ _SUSPENDS: Final = re.compile(r"(?:gang: suspending|preempted) JobId=(\S+)(?: su
 
 def _suspended(run: Mapping[str, Any]) -> set[str]:
     """The jobs that were suspended: while they are, the time of their scripts goes on, and these end later."""
-    jobs = (each for each in run.get("result_jobs", ()) if isinstance(each.get("SuspendTime"), float))
-    return {number_of(each["JobId"]) for each in jobs} | {
-        number_of(match[1]) for _, text in run["log"] if (match := _SUSPENDS.search(text))
-    }
+    jobs = [each["JobId"] for each in run.get("result_jobs", ()) if isinstance(each.get("SuspendTime"), float)]
+    jobs += [match[1] for _, text in run["log"] if (match := _SUSPENDS.search(text))]
+    return {number_of(each) for each in jobs}
 
 
 def _killed(run: Mapping[str, Any]) -> dict[str, float]:
@@ -468,16 +466,10 @@ def replay(run: Mapping[str, Any], *, seed: int | None = None, phases: Phases | 
         events = sorted(_events(run, names))
     lists = [ExternalEventList.of(events, corrected=True)] if events else []
     result = simulate(platform, Workload(jobs, profiles), scheduler, external_events=lists)
-    starts = [
-        Start(
-            each.job_id.rpartition("!")[2],
-            each.time,
-            each.partition,
-            ",".join(nodes[node].name for node in each.nodes),
-            each.by,
-        )
-        for each in scheduler.starts
-    ]
+    starts = []
+    for each in scheduler.starts:
+        names_of = ",".join(nodes[node].name for node in each.nodes)
+        starts.append(Start(each.job_id.rpartition("!")[2], each.time, each.partition, names_of, each.by))
     rows = _lives({f"{row.workload_name}!{row.job_id}": row for row in result.jobs}, scheduler.starts)
     interval = scheduler.configuration.scheduler.bf_interval
     return Replay(starts, rows, asked, [node.name for node in nodes], submitted, interval)
@@ -485,31 +477,25 @@ def replay(run: Mapping[str, Any], *, seed: int | None = None, phases: Phases | 
 
 def _lives(rows: Mapping[str, JobRow], starts: Sequence[Started]) -> dict[str, JobRow]:
     """The rows of jobs, with one row for each start: the parts of a job that was suspended are joined."""
-    found, runs = dict(rows), dict[str, list[int]]()
+    found, lives = dict[str, JobRow](), dict[str, list[int]]()
     for start in starts:
-        runs.setdefault(start.job_id, []).append(_number_of_run(start.run_id))
-    parts: dict[str, list[tuple[int, JobRow]]] = {}
-    for full, row in rows.items():
-        first = submitted_id(full)
-        parts.setdefault(full if first is None else first[0].replace("-", "!", 1), []).append(
-            (_number_of_run(full), row)
-        )
-    for job, numbers in runs.items():
-        for life, (begin, end) in enumerate(pairwise([*numbers, math.inf]), 1):
-            mine = [row for number, row in sorted(parts.get(job, ()), key=itemgetter(0)) if begin <= number < end]
-            if len(mine) > 1 or (mine and life != begin + 1):
-                over = (mine[-1].starting_time or 0.0) + (mine[-1].execution_time or 0.0)
-                since = mine[0].starting_time or 0.0
-                name = _name(job.rpartition("!")[2], life)
-                row = msgspec.structs.replace(mine[-1], starting_time=since, execution_time=over - since)
-                workload, _, own = name.partition("!")
-                found[name] = msgspec.structs.replace(row, workload_name=workload, job_id=own)
+        lives.setdefault(start.job_id, []).append(_run_of(start.run_id)[1])
+    for full, row in sorted(rows.items(), key=lambda each: _run_of(each[0])):
+        job, number = _run_of(full)
+        name = _name(job.rpartition("!")[2], max(bisect_right(lives.get(job, [0]), number), 1))
+        if name in found:
+            since = found[name].starting_time or 0.0
+            over = (row.starting_time or since) + (row.execution_time or 0.0)
+            row = msgspec.structs.replace(row, starting_time=since, execution_time=over - since)
+        workload, _, own = name.partition("!")
+        found[name] = msgspec.structs.replace(row, workload_name=workload, job_id=own)
     return found
 
 
-def _number_of_run(full: str) -> int:
-    found = submitted_id(full)
-    return 0 if found is None else found[1]
+def _run_of(full: str) -> tuple[str, int]:
+    """The first id of a job, by that of a run, and how often it had run before."""
+    first = submitted_id(full)
+    return (full, 0) if first is None else (first[0].replace("-", "!", 1), first[1])
 
 
 def recorded_again(run: Mapping[str, Any], other: Mapping[str, Any]) -> Replay:

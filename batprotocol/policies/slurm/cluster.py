@@ -399,6 +399,10 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
             return NodeSharing.NOTHING
         return NodeSharing.CORES if self.is_forced or (self.rows > 1 and oversubscribes) else NodeSharing.NODES
 
+    def rows_of(self, oversubscribes: bool) -> int:
+        """How many of its jobs share a core at most, of those that ask for shared cores (--oversubscribe) or others."""
+        return self.rows if self.sharing_of(oversubscribes) is NodeSharing.CORES else 1
+
     def fits(self, size: JobSize) -> bool:
         """Whether it ever takes jobs of a size. A most that the job names must be within its limits, too."""
         nodes, count = size.most if size.most < math.inf else size.least, self.nodes.bit_count()

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 from batprotocol.policies.slurm.cluster import (
     ClusterPartition,
     ConfiguredCluster,
-    NodeSharing,
     best_fit,
     bits_of,
     lowest,
@@ -547,14 +546,7 @@ class Linear:
 
     def _free(self, gone: Collection[SlurmJob], most: int) -> int:
         """The nodes that have fewer jobs, if some of these are gone."""
-        if self.overlaps and (gone or most > 1):
-            return ~self._holders.nodes(gone, most)
-        return ~self._busy | _held_by(gone)
-
-    def _shared_by(self, job: SlurmJob, partition: ClusterPartition) -> int:
-        """How many jobs a node of a job can have at most: more than one only if they take turns."""
-        shares = self._takes_turns and partition.sharing_of(job.oversubscribes) is NodeSharing.CORES
-        return partition.rows if shares else 1
+        return ~self._holders.nodes(gone, most) if gone or most > 1 else ~self._busy
 
     def stop(self, job: SlurmJob) -> None:
         """An operator suspends a job: others can have its nodes."""
@@ -573,8 +565,9 @@ class Linear:
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> NodeShare | None:
         """The share that a job gets of these nodes now: those of the least weight that are enough."""
-        gone, counts = list(without), range(1, self._shared_by(job, partition) + 1)
-        tries = (self._among(job, partition, nodes & self._free(gone, each)) for each in counts)
+        most = partition.rows_of(job.oversubscribes) if self._takes_turns else 1
+        gone = list(without)
+        tries = (self._among(job, partition, nodes & self._free(gone, each)) for each in range(1, most + 1))
         return next((found for found in tries if found is not None), None)
 
     def _among(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> NodeShare | None:
@@ -602,7 +595,7 @@ class Linear:
     ) -> PossibleStart | None:
         """When and where a job can start, if running jobs end at their limits; None: never."""
         count = max(job.min_nodes, partition.min_nodes)
-        gone, most = list(without), self._shared_by(job, partition)
+        gone, most = list(without), partition.rows_of(job.oversubscribes) if self._takes_turns else 1
         free = self._free(gone, most)
         if (nodes & free).bit_count() >= count:
             found = self.choose(job, nodes & free, count, partition)
@@ -794,11 +787,3 @@ def weight_groups(cluster: ConfiguredCluster) -> list[int]:
         key = node.weight, node.record if by_line else 0
         groups[key] = groups.get(key, 0) | 1 << number
     return [groups[key] for key in sorted(groups)]
-
-
-def _held_by(jobs: Iterable[SlurmJob]) -> int:
-    bits = 0
-    for job in jobs:
-        if job.placement is not None:
-            bits |= job.placement.nodes
-    return bits
