@@ -365,7 +365,7 @@ class Controller:
         """Start a job if that is possible now; returns an `StartOutcome`."""
         left = self.reservations.usable(job, self.second, job.limit)
         if self.reservations.never_fits(job, self.second):
-            self._endings.refuse(job, "its reservation has not the nodes that it asks for")
+            return StartOutcome.SKIPPED  # Slurm holds it, and those that wait for its end do not run, either
         if left is None or job.stage is JobStage.DONE or self.reservations.is_larger(job) or job.required & ~left.nodes:
             return StartOutcome.SKIPPED
         room = nodes if not job.reservation else self.available

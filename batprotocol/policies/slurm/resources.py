@@ -694,10 +694,10 @@ class FreeResources:
         """The CPUs of each node that the tasks of a job take."""
         if demand.is_whole:
             return chosen
-        cpus = max(demand.cpus, len(chosen) * demand.least, demand.least_cpus(len(chosen)))
-        tasks = (
-            demand.tasks_per_node * len(chosen) if demand.tasks_per_node and demand.step > 1 else cpus // demand.step
-        )
+        is_less = 0 < demand.tasks < demand.tasks_per_node  # it names fewer tasks than its node has CPUs for
+        each, least = (demand.tasks, demand.step) if is_less else (demand.tasks_per_node, demand.least)
+        cpus = max(demand.cpus, len(chosen) * least, demand.least_cpus(len(chosen)))
+        tasks = each * len(chosen) if each and demand.step > 1 else cpus // demand.step
         most: dict[int, float] | None = None
         if demand.tasks_per_node:
             most = dict.fromkeys(chosen, demand.tasks_per_node)
