@@ -11,6 +11,7 @@ import json
 import logging
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -21,7 +22,8 @@ from batprotocol._util.deprecation import old_names
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import format_hosts, frozen_hosts
-from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.policies.slurm import Phases, SlurmScheduler
+from batprotocol.policies.slurm.scheduler import Started
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.texts import span
 from batprotocol.studies.comparing.schedules import Schedule
@@ -48,7 +50,7 @@ from batprotocol.studies.slurm_recordings import (
 from batprotocol.workloads.host_events import HostEvent
 from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import expanded_names
-from batprotocol.workloads.requests.usage import rerun_id
+from batprotocol.workloads.requests.usage import rerun_id, submitted_id
 from batprotocol.workloads.workload import WorkloadProfile
 
 __all__ = [
@@ -65,6 +67,7 @@ __all__ = [
     "phases_of",
     "read_recording",
     "read_recordings",
+    "recorded_again",
     "recorded_schedule",
     "replay",
     "replayed",
@@ -117,6 +120,17 @@ def _ends(run: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
+_SUSPENDS: Final = re.compile(r"(?:gang: suspending|preempted) JobId=(\S+)(?: suspended by gang.*)?$")
+"""A line of the log that says that a job is suspended."""
+
+
+def _suspended(run: Mapping[str, Any]) -> set[str]:
+    """The jobs that were suspended: while they are, the time of their scripts goes on, and these end later."""
+    jobs = [each["JobId"] for each in run.get("result_jobs", ()) if isinstance(each.get("SuspendTime"), float)]
+    jobs += [match[1] for _, text in run["log"] if (match := _SUSPENDS.search(text))]
+    return {number_of(each) for each in jobs}
+
+
 def _killed(run: Mapping[str, Any]) -> dict[str, float]:
     """How long jobs ran before they were killed, at the longest."""
     began, longest, numbers = dict[str, float](), dict[str, float](), component_numbers(run)
@@ -147,7 +161,7 @@ def _loop_of(run: Mapping[str, Any], time: float) -> float:
 def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], float, int]]:
     """The jobs: number, submission time, what they ask for, run time, exit code."""
     last = {start.job: _loop_of(run, start.time) for start in starts_of(run)}
-    ends, submitted, killed = _ends(run), submitted_of(run), _killed(run)
+    ends, submitted, killed, suspended = _ends(run), submitted_of(run), _killed(run), _suspended(run)
     for each in run["submissions"]:
         if each["id"] < 0:
             continue
@@ -167,7 +181,7 @@ def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], 
         runs = each.get("runs") or [each["run"]] * len(numbers)
         for place, (number, seconds) in enumerate(zip(numbers, runs, strict=True)):
             runtime = seconds + 0.9
-            if number in ends and number in last and ends[number] > last[number]:
+            if number in ends and number in last and last[number] < ends[number] and number not in suspended:
                 runtime = ends[number] - last[number]
             runtime = max(runtime, killed.get(number, 0.0) + 0.3)
             data = dict(asked)
@@ -357,7 +371,10 @@ _NODE_STATES: Final = {"DOWN": "DOWN", "DRAINED": "DRAIN", "DRAINING": "DRAIN", 
 """The commands that give a node the states that the log names; others are those of nodes in use."""
 _FAILED: Final = ("error", "denied", "invalid", "is in use", "not supported")
 """Parts of answers to commands that have failed."""
-_LATE: Final = ("job has already finished", "job is no longer pending", "job is pending execution")
+_LATE: Final = (
+    *("job has already finished", "job is no longer pending", "job is pending execution", "job is not suspended"),
+    *("already completing or completed", "job is not running"),
+)
 """Answers that say that a command has not changed its job."""
 
 
@@ -380,15 +397,20 @@ def _reserving(run: Mapping[str, Any], name: str, nodes: str) -> str:
     raise ValueError(f"expected a command that makes the reservation {name}, got none")
 
 
-def scheduler_of(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -> SlurmScheduler:
+def scheduler_of(
+    run: Mapping[str, Any], *, seed: int | None = None, phases: Phases | None = None, **options: Any
+) -> SlurmScheduler:
     """The policy for a recorded run.
 
     Args:
         run: the recording.
         seed: draws when the loops run; None: they run at the recorded moments.
+        phases: when the loops run, whatever the seed is.
         options: further arguments of `SlurmScheduler`.
     """
-    phases = phases_of(run) if seed is None else drawn_phases_of(run, seed)
+    if phases is None:
+        phases = phases_of(run) if seed is None else drawn_phases_of(run, seed)
+    options = {"time_goes_on": True} | options  # the scripts of recorded jobs sleep
     return SlurmScheduler(configuration_of_run(run), phases, accounting=accounting_of_run(run), **options)
 
 
@@ -412,19 +434,21 @@ class Replay(NamedTuple):
     interval: float = 30.0
 
 
-def replay(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -> Replay:
+def replay(run: Mapping[str, Any], *, seed: int | None = None, phases: Phases | None = None, **options: Any) -> Replay:
     """Simulate a recorded run: the same jobs and events, under the policy `slurm`.
 
     Args:
         run: the recording.
-        seed: draws when the loops run, as a user of a slurm.conf has it; None: they run at the recorded moments.
+        seed: draws when the loops of a Slurm run that has just started (`drawn_phases_of`); None: they run at the
+            recorded moments.
+        phases: when the loops run, whatever the seed is.
         options: further arguments of `SlurmScheduler`.
 
     Raises:
         InputError: something in the recording cannot be read.
     """
     with readable(str(run.get("config", "recording"))):
-        scheduler = scheduler_of(run, seed=seed, **options)
+        scheduler = scheduler_of(run, seed=seed, phases=phases, **options)
         unfollowed = unfollowed_of(run)
         if unfollowed:
             name = run.get("config") or "the recording"
@@ -442,19 +466,79 @@ def replay(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -
         events = sorted(_events(run, names))
     lists = [ExternalEventList.of(events, corrected=True)] if events else []
     result = simulate(platform, Workload(jobs, profiles), scheduler, external_events=lists)
-    starts = [
-        Start(
-            each.job_id.rpartition("!")[2],
-            each.time,
-            each.partition,
-            ",".join(nodes[node].name for node in each.nodes),
-            each.by,
-        )
-        for each in scheduler.starts
-    ]
-    rows = {f"{row.workload_name}!{row.job_id}": row for row in result.jobs}
+    starts = []
+    for each in scheduler.starts:
+        names_of = ",".join(nodes[node].name for node in each.nodes)
+        starts.append(Start(each.job_id.rpartition("!")[2], each.time, each.partition, names_of, each.by))
+    rows = _lives({f"{row.workload_name}!{row.job_id}": row for row in result.jobs}, scheduler.starts)
     interval = scheduler.configuration.scheduler.bf_interval
     return Replay(starts, rows, asked, [node.name for node in nodes], submitted, interval)
+
+
+def _lives(rows: Mapping[str, JobRow], starts: Sequence[Started]) -> dict[str, JobRow]:
+    """The rows of jobs, with one row for each start: the parts of a job that was suspended are joined."""
+    found, lives = dict[str, JobRow](), dict[str, list[int]]()
+    for start in starts:
+        lives.setdefault(start.job_id, []).append(_run_of(start.run_id)[1])
+    for full, row in sorted(rows.items(), key=lambda each: _run_of(each[0])):
+        job, number = _run_of(full)
+        name = _name(job.rpartition("!")[2], max(bisect_right(lives.get(job, [0]), number), 1))
+        if name in found:
+            since = found[name].starting_time or 0.0
+            over = (row.starting_time or since) + (row.execution_time or 0.0)
+            row = msgspec.structs.replace(row, starting_time=since, execution_time=over - since)
+        workload, _, own = name.partition("!")
+        found[name] = msgspec.structs.replace(row, workload_name=workload, job_id=own)
+    return found
+
+
+def _run_of(full: str) -> tuple[str, int]:
+    """The first id of a job, by that of a run, and how often it had run before."""
+    first = submitted_id(full)
+    return (full, 0) if first is None else (first[0].replace("-", "!", 1), first[1])
+
+
+def recorded_again(run: Mapping[str, Any], other: Mapping[str, Any]) -> Replay:
+    """Another recording of the same plan, in the place of a replay: it shows how equal a real Slurm is to itself.
+
+    A job has its number in the first recording, and waits from its submission there. Jobs that only one Slurm took are
+    left out.
+
+    Args:
+        run: the recording.
+        other: a recording of the same plan.
+
+    Raises:
+        InputError: the two have other jobs, or something in a recording cannot be read.
+    """
+    with readable(str(run.get("config", "recording"))):
+        mine, others = _by_place(run), _by_place(other)
+        both = mine.keys() & others.keys()
+        if any(_plan_of(mine[place]) != _plan_of(others[place]) for place in both):
+            raise InputError("expected another recording of the same plan, got one with other jobs")
+        numbers = {str(others[place]["id"]): str(mine[place]["id"]) for place in both}
+        starts = []
+        for start in starts_of(other):
+            first = re.split("[_+]", start.job)[0]
+            if first in numbers:
+                names = ",".join(expanded_names(start.nodes))
+                starts.append(start._replace(job=numbers[first] + start.job[len(first) :], nodes=names))
+        asked, submitted = dict[str, dict[str, Any]](), dict[str, float]()
+        for number, time, data in jobs_of(run):
+            asked[number], submitted[number] = data, time
+        configuration = configuration_of_run(run)
+        names_of = [node.name for node in configuration.nodes]
+        return Replay(starts, {}, asked, names_of, submitted, configuration.scheduler.bf_interval)
+
+
+def _by_place(run: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
+    """The submissions that Slurm took, by their places in the plan."""
+    return {each.get("index", place): each for place, each in enumerate(run["submissions"]) if each["id"] >= 0}
+
+
+def _plan_of(submission: Mapping[str, Any]) -> tuple[Any, ...]:
+    """That which is the same for a job in all recordings of its plan: arguments may have numbers of other jobs."""
+    return submission.get("user"), submission.get("run"), submission.get("runs"), len(submission["args"])
 
 
 def replayed(run: Mapping[str, Any], **options: Any) -> list[Start]:

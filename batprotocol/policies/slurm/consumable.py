@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from itertools import accumulate
+from operator import or_
 from typing import Final
 
+from batprotocol.policies.rules import PreemptMode
 from batprotocol.policies.slurm.cluster import (
     ClusterPartition,
     ConfiguredCluster,
@@ -20,8 +23,15 @@ from batprotocol.policies.slurm.cluster import (
     members,
 )
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
-from batprotocol.policies.slurm.resources import CoreRows, FreeResources, GresOffer, NodeDemand, demand_of
-from batprotocol.policies.slurm.selection import PossibleStart, SwitchTree, tree_of, wanted_nodes
+from batprotocol.policies.slurm.resources import (
+    CoreRows,
+    FreeResources,
+    GresOffer,
+    LaterResources,
+    NodeDemand,
+    demand_of,
+)
+from batprotocol.policies.slurm.selection import NodeReleases, PossibleStart, SwitchTree, tree_of, wanted_nodes
 
 __all__ = ["Consumable", "NodeChoice"]
 
@@ -30,21 +40,33 @@ _WINDOW = 30
 """Jobs that end within so many seconds are taken away together when a start is looked for, then in twice as many."""
 
 
+_KINDS: Final = 200
+"""The kinds of shares for which nodes are kept."""
+
+
 class Consumable:
     """Shares of nodes.
 
     Args:
         cluster: the cluster.
         epoch: the seconds of the day at which the simulation began: ends are grouped on the clock.
+        is_quick: whether it takes short cuts, which change no decision: it keeps the nodes that jobs can have, and
+            looks at others no more.
     """
 
-    def __init__(self, cluster: ConfiguredCluster, epoch: int = 0) -> None:
+    def __init__(self, cluster: ConfiguredCluster, epoch: int = 0, *, is_quick: bool = True) -> None:
+        self._is_quick = is_quick
+        self._first: dict[NodeDemand, tuple[int, int]] = {}  # the nodes that jobs can have, as of a change
+        self._soon: tuple[int, LaterResources] | None = None  # as of a change
+        self._opened = -1, 0
         self.cluster, self._epoch, self.tree = cluster, epoch, tree_of(cluster)
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
-        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts else None
+        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts or cluster.gang else None
         capped = (each.name for each in cluster.partitions if each.max_cpus < math.inf)
         self._room = FreeResources(cluster.nodes, rows, capped)
         self._farness = [0] * len(cluster.nodes)  # a byte of Slurm's weights: it stays until the next job is started
+        self._has_gres = any(node.gres for node in cluster.nodes)
+        self._most_cpus = max((node.cpus for node in cluster.nodes), default=0)
         self._used = 0
         self._ends: list[tuple[float, float, int, int]] = []
         self._made: dict[tuple[int, int], float] = {}
@@ -52,6 +74,7 @@ class Consumable:
         self._jobs: dict[int, SlurmJob] = {}
         self._numbers = self._of_users = 0
         self._keys: dict[str, int] = {}
+        self._stopped: dict[str, NodeShare] = {}  # what jobs keep that operators have suspended
 
     @property
     def used(self) -> int:
@@ -61,20 +84,24 @@ class Consumable:
     @property
     def open(self) -> int:
         """The nodes that have something left for jobs."""
-        bits, rows = 0, self._room.rows
-        for node, cpus in enumerate(self._room.cpus):
-            if cpus > 0 or rows is not None:  # jobs may share cores
-                bits |= 1 << node
-        return bits
+        room, seen = self._room, self._room.changes
+        if self._opened[0] != seen:
+            has_rows = room.rows is not None  # jobs may share cores
+            self._opened = seen, bits_of(node for node, cpus in enumerate(room.cpus) if cpus > 0 or has_rows)
+        return self._opened[1]
 
     def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
         """Whether nodes are at more switches than a job asks for."""
         return self.tree is not None and self.tree.is_too_spread(job, self.tree.used(nodes))
 
+    def passing_weights(self) -> tuple[int, ...]:
+        """The parts of the nodes' weights that looks at jobs with GPUs leave behind."""
+        return tuple(self._farness) if self._has_gres else ()
+
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
         assert job.placement is not None
-        self._room.take(job.placement)
+        self._room.take(self._kept(job))
         self._used |= job.placement.nodes
         self._numbers += 1
         self._of_users += _is_of_user(job, job.partition)
@@ -85,11 +112,37 @@ class Consumable:
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
         assert job.placement is not None
-        self._room.take(job.placement, -1)
+        self._room.take(self._kept(job), -1)
         self._used &= ~bits_of(node for node in job.placement.cpus if not self._room.jobs[node])
         self._of_users -= _is_of_user(job, job.partition)
+        self._stopped.pop(job.id, None)
         key = self._keys.pop(job.id)
         del self._jobs[key], self._ends[bisect_left(self._ends, (job.end, self._made_at(job), job.number, key))]
+
+    def _kept(self, job: SlurmJob) -> NodeShare:
+        """The share that a job keeps from others: without its CPUs if an operator has suspended it."""
+        assert job.placement is not None
+        if not job.is_stopped:
+            return job.placement
+        found, share = self._stopped.get(job.id), job.placement
+        if found is None:
+            found = NodeShare(share.nodes, dict.fromkeys(share.cpus, 0), share.gres, share.memory)
+            found.sharing = share.sharing
+            self._stopped[job.id] = found
+        return found
+
+    def stop(self, job: SlurmJob) -> None:
+        """An operator suspends a job: others can have its CPUs, and not its memory and devices."""
+        assert job.placement is not None
+        self._room.take(job.placement, -1)
+        self._room.take(self._kept(job))
+
+    def go_on(self, job: SlurmJob) -> None:
+        """A job that an operator has suspended has its CPUs again."""
+        assert job.placement is not None
+        self._room.take(self._kept(job), -1)
+        self._room.take(job.placement)
+        del self._stopped[job.id]
 
     def _made_at(self, job: SlurmJob) -> float:
         """When Slurm made the record of a job. It makes one for the other tasks of an array when a task starts."""
@@ -108,8 +161,11 @@ class Consumable:
         """The share that a job gets of these nodes now; None if they are not enough."""
         for node in members(nodes):
             self._farness[node] = 0
-        nodes = self._of_user(job, partition, nodes)
-        return self._test(self._without(without), job, partition, nodes)
+        nodes, gone = self._of_user(job, partition, nodes), list(without)
+        demand = self._countable(job, partition) if not gone else None
+        if demand is not None:
+            return self._fit_among(self._room, job, partition, nodes & self._offering(demand), demand)
+        return self._test(self._without(gone), job, partition, nodes)
 
     def _of_user(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> int:
         """The nodes without those that have jobs of others, where they or this job share nodes with no other user."""
@@ -121,18 +177,55 @@ class Consumable:
                     nodes &= ~other.placement.nodes
         return nodes
 
-    def frees(self) -> None:
-        """Nothing, as jobs share nodes."""
+    def frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
+        """When running jobs end, and the nodes that a job may have until then; None: something else decides, too."""
+        demand = self._countable(job, partition)
+        if demand is None:
+            return None
+        return [end for end, *_ in self._ends], list(accumulate(self._later().offering(demand), or_))
+
+    def _countable(self, job: SlurmJob, partition: ClusterPartition) -> NodeDemand | None:
+        """The share of a job, if the `offer` of nodes decides which of them it can have; None: something else does."""
+        demand = demand_of(job, partition, self.cluster) if self._is_quick else None
+        return demand if demand is not None and self._room.counts(demand) else None
+
+    def _offering(self, demand: NodeDemand) -> int:
+        """The nodes that jobs like this one can have now."""
+        key, room = demand.on_a_node(), self._room
+        bits, seen = self._first.get(key, (0, -1))
+        if seen != room.changes:
+            changed = room.changed_since(seen)
+            bits = (bits & ~changed) | room.offering(key, changed)
+            if len(self._first) >= _KINDS:
+                self._first.clear()
+            self._first[key] = bits, room.changes
+        return bits
+
+    def _later(self) -> LaterResources:
+        """The resources that are free when running jobs have ended."""
+        seen = self._room.changes
+        if self._soon is None or self._soon[0] != seen:
+            shares = [share for share in (self._jobs[key].placement for *_, key in self._ends) if share is not None]
+            self._soon = seen, LaterResources(self._room, shares, self._offering)
+        return self._soon[1]
+
+    def _fit_among(
+        self, room: FreeResources, job: SlurmJob, partition: ClusterPartition, nodes: int, demand: NodeDemand
+    ) -> NodeShare | None:
+        """The share that a job gets of nodes each of which it can have."""
+        if nodes.bit_count() * self._most_cpus < demand.cpus:
+            return None
+        return self._fit(room, job, partition, nodes, demand)
 
     def first_end(self) -> float:
         """When the limit of a running job ends first; infinity: none runs."""
         return self._ends[0][0] if self._ends else math.inf
 
     def _without(self, jobs: Iterable[SlurmJob]) -> FreeResources:
-        gone = [job.placement for job in jobs if job.placement is not None]
+        gone = [job for job in jobs if job.placement is not None]
         room = self._room.copy() if gone else self._room
-        for placement in gone:
-            room.take(placement, -1)
+        for job in gone:
+            room.take(self._kept(job), -1)
         return room
 
     def earliest(
@@ -144,17 +237,56 @@ class Consumable:
         without: Iterable[SlurmJob] = (),
         late: int = 0,
     ) -> PossibleStart | None:
-        """When and where a job can start, if running jobs end at their limits; None: never."""
+        """When and where a job can start, if running jobs end at their limits; None: never, or too late."""
         gone, nodes = list(without), self._of_user(job, partition, nodes)
+        demand = self._countable(job, partition) if not gone else None
+        if demand is not None:
+            return self._earliest_of(job, partition, nodes, now, late, demand)
         found = self._test(self._without(gone), job, partition, nodes)
         if found is not None:
             return PossibleStart(now, found)
-        room, window = self._without(gone).copy(), _WINDOW
+        room = self._without(gone).copy()
+        for last, shares, _ in self._ends_together(nodes, gone):
+            for share in shares:
+                room.take(share, -1)
+            found = self._test(room, job, partition, nodes)
+            if found is not None:
+                return PossibleStart(self._free_at(last, now), found)
+        return None
+
+    def _earliest_of(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int, demand: NodeDemand
+    ) -> PossibleStart | None:
+        """The same for a job that can have nodes by their `offer`: only these are looked at, and no late ends."""
+        later = self._later()
+        offering = later.offering(demand)
+        found = self._fit_among(self._room, job, partition, nodes & offering[0], demand)
+        if found is not None:
+            return PossibleStart(now, found)
+        for last, _, ended in self._ends_together(nodes, ()):
+            if late and math.floor(last.end) > late:
+                return None
+            some, least = nodes & offering[ended], max(job.min_nodes, partition.min_nodes)
+            if some.bit_count() >= least:
+                found = self._fit_among(later.after(ended), job, partition, some, demand)
+                if found is not None:
+                    return PossibleStart(self._free_at(last, now), found)
+        return None
+
+    def _ends_together(self, nodes: int, gone: Collection[SlurmJob]) -> Iterator[tuple[SlurmJob, list[NodeShare], int]]:
+        """The ends after which a start is looked for: the last job that ends then, the shares, and how many have ended.
+
+        Args:
+            nodes: the nodes.
+            gone: running jobs that are left out.
+        """
+        window = _WINDOW
         left = [(end, self._jobs[key]) for end, _, _, key in self._ends]
-        held = [(end, each, each.placement) for end, each in left if each.placement is not None and each not in gone]
+        held = [(end, each, self._kept(each)) for end, each in left if each.placement is not None and each not in gone]
         barrier, place = -math.inf, 0
         while place < len(held):
             last: SlurmJob | None = None
+            shares = []
             while place < len(held):
                 end, holder, placement = held[place]
                 place += 1
@@ -162,7 +294,7 @@ class Consumable:
                     continue
                 if barrier == -math.inf:
                     barrier = (int(end + self._epoch) // _WINDOW + 1) * _WINDOW - self._epoch
-                room.take(placement, -1)
+                shares.append(placement)
                 last = holder
                 # Slurm looks at the next job only here, so one with other nodes leads to the one after it
                 if place < len(held) and held[place][0] > barrier + window:
@@ -172,10 +304,7 @@ class Consumable:
             window *= 2
             while place < len(held) and held[place][0] > barrier + window:
                 window *= 2
-            found = self._test(room, job, partition, nodes)
-            if found is not None:
-                return PossibleStart(self._free_at(last, now), found)
-        return None
+            yield last, shares, place
 
     def _free_at(self, job: SlurmJob, now: int) -> int:
         """The second in which the share of a running job is free; later than its limit once that is over."""
@@ -189,13 +318,38 @@ class Consumable:
         """The share that a job gets: idle cores, or else those of a row of its partition."""
         demand = demand_of(job, partition, self.cluster)
         nodes = room.open_to(demand.sharing, partition.name, nodes)
-        found = self._fit(room, job, partition, nodes, demand)
-        if found is None and room.rows is not None and demand.sharing is NodeSharing.CORES:
-            tries = (
-                self._fit(room.under(busy), job, partition, nodes, demand) for busy in room.rows.of(partition.name)
-            )
-            found = next((each for each in tries if each is not None), None)
+        found, rows = self._fit(room, job, partition, nodes, demand), room.rows
+        if found is not None or rows is None:
+            return found
+        taken = rows.used(())
+        if self.cluster.gang is not None:  # the cores of other jobs do, if these are suspended then, or take turns
+            tiers = sorted(self.cluster.partitions, key=lambda each: -each.tier)
+            if self.cluster.configuration.preemption.plugin == "partition_prio":
+                above = [each for each in tiers if each.tier > partition.tier or each.preempt_mode == PreemptMode.OFF]
+                taken = rows.used(each.name for each in above)
+            if self._fit(room.under(taken), job, partition, nodes, demand) is None:
+                return None
+            busy = taken
+            for names in ([each.name for each in tiers if each.tier == partition.tier], *self._below(partition)):
+                busy = list(map(or_, busy, rows.used(names)))
+                again = self._fit(room.under(busy), job, partition, nodes, demand)
+                if again is None:
+                    break
+                found = again  # as few jobs of lower tiers as possible are suspended
+            if found is not None:
+                return found
+        elif demand.sharing is not NodeSharing.CORES:
+            return None
+        for own in rows.of(partition.name):
+            found = self._fit(room.under(list(map(or_, own, taken))), job, partition, nodes, demand)
+            if found is not None:
+                break
         return found
+
+    def _below(self, partition: ClusterPartition) -> list[list[str]]:
+        """The partitions of lower tiers, one after the other, the highest first."""
+        below = [each for each in self.cluster.partitions if each.tier < partition.tier]
+        return [[each.name] for each in sorted(below, key=lambda each: -each.tier)]
 
     def _fit(
         self, room: FreeResources, job: SlurmJob, partition: ClusterPartition, nodes: int, demand: NodeDemand
@@ -287,7 +441,8 @@ class NodeChoice:
         self._least = least
         self._nodes = min(least, wanted) if demand.gpus else max(least, wanted)
         self._spare = max(wanted - least, 0) if not demand.gpus else 0
-        self._cpus = demand.cpus
+        self._cpus = max(demand.cpus, demand.default_per_gpu * demand.gpus)
+        self._most = min(self._most, max(demand.tasks, least)) if demand.tasks else self._most
         self._most_cpus = max(demand.cpus, demand.least_cpus(self._nodes))
         self._gpus = 0
         self.chosen: dict[int, int] = {}
@@ -376,7 +531,7 @@ class NodeChoice:
     def _beside_gres(self, node: int, cpus: int) -> int:
         """The CPUs that a node counts with: no more than its tasks need beside their GPUs."""
         demand, offer = self._demand, self.gres[node]
-        each, gpus = demand.cpus_per_gpu, offer.gpus
+        each, gpus = demand.cpus_beside_gpu, offer.gpus
         tasks = demand.most_tasks
         if demand.gpus_per_task:
             tasks = min(tasks, gpus // demand.gpus_per_task)
@@ -385,7 +540,7 @@ class NodeChoice:
         if each:
             gpus = min(gpus, cpus // each, offer.near or gpus)
         if math.isinf(tasks):
-            if each:
+            if demand.cpus_per_gpu:
                 self.gres[node] = offer._replace(gpus=min(offer.gpus, cpus // each))
             return cpus
         while tasks * demand.step > cpus and tasks >= demand.least_tasks:
@@ -398,8 +553,10 @@ class NodeChoice:
             return 0
         threads = self._room.nodes[node].threads
         self._kept[node] = -(-needed // threads) * threads
-        if each:
+        if demand.cpus_per_gpu:
             self.gres[node] = offer._replace(gpus=min(offer.gpus, self._kept[node] // each))
+        if each and demand.gpus:
+            return needed
         return int(tasks) * demand.step
 
     def _add(self, node: int) -> None:
@@ -414,7 +571,9 @@ class NodeChoice:
                 core *= spec.cpus // spec.threads // spec.sockets
             left = self._most_cpus - max(self._least - 1, 0) * core
             if cpus > left:
-                cpus = self._offers[node] = max(left, demand.least, demand.cpus_per_gpu * demand.gpus_on_node)
+                least = demand.cpus_per_gpu * demand.gpus_on_node
+                least = least or demand.default_per_gpu * (demand.gpus_on_node or min(demand.gpus, 1))
+                cpus = self._offers[node] = max(left, demand.least, least)
         if demand.gpus:
             gpus = self.gres[node].gpus
             if demand.cpus_per_gpu:

@@ -114,7 +114,7 @@ class SlurmJob(QueuedJob):
         leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
             for that, since `leaves_since`; misses_leaves: whether its nodes were at too many.
         gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task;
-            gpu_type: their type, "" for any; cpus_per_gpu, memory_per_gpu: the CPUs and MiB that come with each GPU.
+            gpu_type: their type, "" for any; cpus_per_gpu, memory_per_gpu: the CPUs and MiB with each GPU, -1: none.
         fitting: the nodes that its constraint allows; allowed: those of them that its lists allow.
         alternatives: sets of nodes of which it has those of one only; empty: it may mix all.
         counts: how many of its nodes are of which set at least.
@@ -134,6 +134,7 @@ class SlurmJob(QueuedJob):
         eligible: since when it can start, infinity so far.
         stage: how far it has come.
         started, end: when it started, and when its limit ends; left: when its nodes were clean again.
+        is_suspended, is_stopped: whether it is suspended, and by an operator; ran: the seconds before `runs_since`.
         planned: when backfill will start it, 0 if unknown.
         placement: its nodes, while it runs.
         partition: the partition that it runs in.
@@ -153,7 +154,7 @@ class SlurmJob(QueuedJob):
         *("group", "leaves", "leaves_since", "leaves_wait", "misses_leaves", "licenses", "quality", "reason"),
         *("het", "offset", "outcome", "tasks_per_node", "time_min", "user", "fixed", "gives_way", "is_held"),
         *("is_over", "killed", "left", "planned_nodes", "preempts_since", "runs_again", "takes_least"),
-        *("most_nodes", "size_cpus", "waits_for_room"),
+        *("most_nodes", "size_cpus", "waits_for_room", "is_stopped", "is_suspended", "ran", "runs_since"),
     )
 
     def __init__(
@@ -175,21 +176,20 @@ class SlurmJob(QueuedJob):
         ) = 0
         self.gres: tuple[tuple[str, str, int], ...] = ()
         self.allowed = self.fitting = -1
-        self.alternatives: tuple[int, ...] = ()
-        self.counts: tuple[tuple[int, int], ...] = ()
+        self.alternatives, self.counts = tuple[int, ...](), tuple[tuple[int, int], ...]()
         self.own_cpus = self.least_cpus = self.size_cpus = self.required = self.planned_nodes = 0
         self.is_exclusive = self.is_contiguous = self.is_held = self.is_single = False
-        self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = False
+        self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = self.is_stopped = False
         self.cpus_per_gpu = self.memory_per_gpu = 0
         self.reservation, self.requeues = "", True
         self.priority: dict[str, int] = {}
         self.begin, self.eligible = submitted, math.inf
         self.stage = JobStage.PENDING
-        self.started = self.end = self.planned = self.killed = self.left = 0.0
+        self.started = self.end = self.planned = self.killed = self.left = self.ran = self.runs_since = 0.0
         self.fixed: int | None = None
         self.placement: NodeShare | None = None
         self.partition: ClusterPartition | None = None
-        self.waits_for_room = self.is_over = self.runs_again = self.gives_way = False
+        self.waits_for_room = self.is_over = self.runs_again = self.gives_way = self.is_suspended = False
         self.preempts_since = -math.inf
         self.extra: Any = None
 
@@ -209,16 +209,8 @@ class SlurmJob(QueuedJob):
         tasks = self.tasks_per_node or (
             math.ceil(self.tasks / self.max_nodes) if self.has_tasks and self.max_nodes < math.inf else 1
         )
-        return JobSize(
-            self.min_nodes,
-            self.max_nodes,
-            self.limit,
-            self.cpus,
-            tasks * self.cpus_per_task,
-            self.memory,
-            self.memory_per_cpu,
-            self.is_exclusive,
-        )
+        nodes, memory = (self.min_nodes, self.max_nodes), (self.memory, self.memory_per_cpu)
+        return JobSize(*nodes, self.limit, self.cpus, tasks * self.cpus_per_task, *memory, self.is_exclusive)
 
     def part(self, nodes: int) -> SlurmJob:
         """The same job with so many nodes only, and a CPU of each."""
@@ -696,7 +688,8 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     times = math.ceil(made.tasks / size) if is_each else 1
     made.memory = -1 if request.memory == 0 else math.ceil((request.memory or 0) * times / _MEBIBYTE)
     made.memory_per_cpu = options.get("memory_per_cpu", 0)
-    made.cpus_per_gpu, made.memory_per_gpu = options.get("cpus_per_gpu", 0), options.get("memory_per_gpu", 0)
+    no_gpu = -1 if "cpus_per_task" in options else 0
+    made.cpus_per_gpu, made.memory_per_gpu = options.get("cpus_per_gpu", no_gpu), options.get("memory_per_gpu", 0)
     if "threads_per_core" in options:
         if options["threads_per_core"] != 1:
             found = shown(options["threads_per_core"])
