@@ -395,9 +395,9 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
         each = self.first_memory if size.memory < 0 else size.memory or self.memory_per_node or self.first_memory
         return (per_cpu * cpus or each) <= self.max_memory_per_node
 
-    def takes(self, size: JobSize) -> bool:
-        """Whether it takes a job of a size now."""
-        return self.is_up and self.fits(size)
+    def takes(self, size: JobSize, reservation: str) -> bool:
+        """Whether it takes a job of a size now that names a reservation, or none ("")."""
+        return self.is_up and self.fits(size) and not self.access.lacks(reservation)
 
 
 class NodeSelection(msgspec.Struct, frozen=True, gc=False):
@@ -407,6 +407,7 @@ class NodeSelection(msgspec.Struct, frozen=True, gc=False):
         is_linear: whether jobs have whole nodes (select/linear).
         by_core: whether jobs have whole cores.
         by_socket: whether jobs have whole sockets.
+        in_turn: whether a job has cores of each socket in turn.
         counts_memory: whether memory is given out.
         least_loaded: whether the node with the largest share of idle CPUs is used first.
         serial_at_end: whether jobs of one CPU get the last nodes.
@@ -415,6 +416,7 @@ class NodeSelection(msgspec.Struct, frozen=True, gc=False):
     is_linear: bool
     by_core: bool = True
     by_socket: bool = False
+    in_turn: bool = True
     counts_memory: bool = False
     least_loaded: bool = False
     serial_at_end: bool = False
@@ -433,6 +435,7 @@ class ConfiguredCluster(msgspec.Struct, frozen=True, dict=True):
         is_fifo: whether the first loop takes jobs as they came.
         preempts: whether jobs of higher partitions make those of lower ones give way.
         preempt_wait: seconds for which a job waits for those that give way to it, before others do.
+        complete_wait: seconds for which no loop runs after the end of a job whose nodes are not clean (CompleteWait).
         kill_wait: seconds from the end of a limit to the kill that no job survives (KillWait).
         requeues: whether jobs may run again by default.
         kills_invalid: whether jobs whose dependency can never hold are cancelled.
@@ -454,6 +457,7 @@ class ConfiguredCluster(msgspec.Struct, frozen=True, dict=True):
     is_fifo: bool = False
     preempts: bool = False
     preempt_wait: float = 40.0
+    complete_wait: float = 0.0
     kill_wait: float = 30.0
     requeues: bool = True
     kills_invalid: bool = False
@@ -532,6 +536,7 @@ def cluster_of(configuration: SlurmConfiguration) -> ConfiguredCluster:
         and len({each.tier for each in partitions}) <= 1,
         preempts=configuration.preemption.plugin != "none",
         preempt_wait=jobs.kill_wait + _MESSAGE_TIMEOUT,
+        complete_wait=jobs.complete_wait,
         kill_wait=jobs.kill_wait,
         requeues=jobs.requeue,
         kills_invalid=jobs.kill_invalid_depend,
@@ -621,6 +626,7 @@ def _select(configuration: SlurmConfiguration) -> NodeSelection:
         is_linear=select.plugin == "linear",
         by_core=select.unit in ("core", "socket"),
         by_socket=select.unit == "socket",
+        in_turn=select.unit in ("core", "socket") and not select.block_cores,
         counts_memory=select.counts_memory,
         least_loaded=select.least_loaded,
         serial_at_end=configuration.scheduler.pack_serial_at_end,

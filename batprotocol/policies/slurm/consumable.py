@@ -41,7 +41,7 @@ class Consumable:
     def __init__(self, cluster: ConfiguredCluster, epoch: int = 0) -> None:
         self.cluster, self._epoch, self.tree = cluster, epoch, tree_of(cluster)
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
-        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts else None
+        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.in_turn) if counts else None
         capped = (each.name for each in cluster.partitions if each.max_cpus < math.inf)
         self._room = FreeResources(cluster.nodes, rows, capped)
         self._farness = [0] * len(cluster.nodes)  # a byte of Slurm's weights: it stays until the next job is started

@@ -284,8 +284,7 @@ class Controller:
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
         for job, never in self._waiting.gather(self._state.now):
-            size = job.size
-            open_to = [each for each in job.partitions if each.takes(size) and not each.access.lacks(job.reservation)]
+            open_to = [each for each in job.partitions if each.takes(job.size, job.reservation)]
             if never is None and open_to:
                 self._waiting.remove(job)
                 self._state.priorities.eligible(job, self._state.now)
@@ -305,7 +304,7 @@ class Controller:
 
     def _run_main(self, *, is_full: bool) -> None:
         self._gather()
-        if not self._queue:
+        if not self._queue or self._state.is_completing:
             return
         started, has_tried = run_main(
             self._queue, self, self.cluster.loops, is_full=is_full, is_quick=self._state.is_quick
@@ -318,6 +317,8 @@ class Controller:
 
     def _backfill(self) -> None:
         self._gather()
+        if self._state.is_completing:
+            return self._clock.put_off(self._state.now)
         if self._state.is_quick and self._is_as_before(self._state.now):
             self._clock.ran_backfill(self._state.now, is_new=self._has_moved)
             self._state.idle_cycles += 1

@@ -276,10 +276,10 @@ class _MainRun:
         self.has_tried = False
 
     def run(self, queue: SlurmQueue, is_full: bool, is_quick: bool) -> tuple[int, bool]:
-        loops = self.loops
+        loops, starter = self.loops, self.starter
         rejected: tuple[str | None, str, str] | None = None
         depth, in_partition = 0, dict[str, int]()
-        for _, _, entry in queue.snapshot():
+        for entry in starter.reservations.attempts(queue.snapshot(), starter.second, starter.rules.account_of):
             job, partition = entry.job, entry.partition
             if job.stage is not JobStage.PENDING or job.waits_for_room or job in self.preempting:
                 continue

@@ -298,13 +298,15 @@ _FLAGS: Final = (
     "bf_licenses",
     "bf_one_resv_per_job",
     "bf_running_job_reserve",
-    "defer",
     "pack_serial_at_end",
     "preempt_strict_order",
     "preempt_youngest_first",
     "reduce_completing_frag",
 )
 _LOAD: Final = "It is about the load of the controller."
+_DEFER: Final = ParameterRow(
+    "defer", ParameterStanding.IDLE, "defer", lambda text: True, "Jobs of sbatch start at the same moments."
+)
 _OF_LOAD: Final = ("bf_max_time", "bf_yield_interval", "bf_yield_sleep", "max_rpc_cnt", "max_sched_time")
 _IDLE: Final = (
     "bb_array_stage_cnt",
@@ -360,6 +362,7 @@ OPTIONS: Final[Mapping[str, ParameterRow]] = rows_of(
         *(ParameterRow(name, field=name, read=lambda text: True) for name in _FLAGS),
         *(ParameterRow(name, ParameterStanding.IDLE) for name in _IDLE),
         *(ParameterRow(name, ParameterStanding.MISSED) for name in _MISSED_OPTIONS),
+        _DEFER,
         _MOVED,
     ]
 )
@@ -721,7 +724,9 @@ _NODE: Final = (
     ParameterRow("SocketsPerBoard", field="sockets_per_board", read=_UINT16),
     ParameterRow("State", field="state", read=_state),
     ParameterRow("ThreadsPerCore", field="threads_per_core", read=_UINT16),
-    ParameterRow("TmpDisk", field="disk", read=_UINT32),
+    ParameterRow(
+        "TmpDisk", ParameterStanding.IDLE, "disk", _UINT32, "Only jobs with --tmp ask for it: these are named."
+    ),
     ParameterRow("Weight", field="weight", read=lambda text: min(_UINT32(text), _MOST_OF_32 - 1)),
     *ignored(*_ADDRESSES),
     *missed("Parameters", "RestrictedCoresPerGPU", "Topology"),
