@@ -17,6 +17,7 @@ __all__ = ["LIBRARY", "MODULES", "WITHOUT", "leave_only", "place_compiled"]
 MODULES: Final = {
     "batprotocol/wire/_native": "there is no native engine: the slower one in Python serves",
     "batprotocol/model/_hosts": "there are no native sets of hosts: hosts are taken and given back in Python",
+    "batprotocol/results/_lines": "there are no native lines: lines of result files are formatted in Python",
     "batprotocol/gym/_play": "there are no native worlds: environments step in Python",
     "batprotocol/policies/_plan": "there are no native plans: the policy slurm plans jobs in Python",
     "batprotocol/policies/_profile": "there are no native profiles: policies make reservations in Python",

@@ -29,7 +29,10 @@ from batprotocol.wire.binary import ENGINE
 
 print(f"from {batprotocol.__path__[0]}, engine: {ENGINE}")
 assert ENGINE == "native", ENGINE
-NAMES = "gym._play model._hosts policies._plan policies._profile simulator._copier sites.logs.managers._sacct"
+NAMES = (
+    "gym._play model._hosts policies._plan policies._profile results._lines simulator._copier "
+    "sites.logs.managers._sacct"
+)
 for name in NAMES.split():
     try:
         importlib.import_module(f"batprotocol.{name}")

@@ -6,8 +6,10 @@ from batprotocol.policies.availability import (
     python_leasts,
 )
 from batprotocol.policies.backfilling import PythonReservedJobs
+from batprotocol.policies.site.state import PythonOpenHosts
 from batprotocol.policies.site.watts import python_change_jobs, python_closed_times, python_pieces
 
+class OpenHosts(PythonOpenHosts): ...
 class Profile(PythonProfile): ...
 class ReservedJobs(PythonReservedJobs): ...
 

@@ -442,6 +442,9 @@ Change = tuple[tuple[int, ...], float, float, bool]
 
 _LOGGED: Final = 4096
 
+Watcher = Callable[[Mapping[int, Steps[Amount]], Sequence[int] | None, float, float], None]
+"""Told of what is free on all hosts, on which of them that has changed (None: on all), and from when to when."""
+
 Found = tuple[float, list[int]]
 """A time, and the hosts that have enough free from then on for long enough."""
 
@@ -458,8 +461,10 @@ class HostTimeline:
 
     Attributes:
         changes: how often the future has changed.
-        notes: what was noted of each host. A note is gone when the future of its host changes.
+        watcher: is told of changes; None: nobody is.
     """
+
+    watcher: Watcher | None = None
 
     def __init__(self, capacity: Mapping[int, Amount], now: float = 0.0) -> None:
         self.changes = 0
@@ -477,10 +482,16 @@ class HostTimeline:
         self._now = now
         self._steps = {host: Steps(now, amount) for host, amount in capacity.items()}
         self._until: dict[int, dict[Amount, float]] = {host: {} for host in capacity}  # known answers of `until`
-        self.notes: dict[int, tuple[float, list[tuple[float, int]]]] = {}
+        self._notes: dict[int, tuple[float, list[tuple[float, int]]]] = {}  # gone when the future of its host changes
+        self._stale: set[int] = set()  # the hosts of which neither is valid any more
         self._log.clear()
         self.changes += 1
         self._changed = dict.fromkeys(capacity, self.changes)
+        self._tell(None)
+
+    def _tell(self, hosts: Sequence[int] | None, begin: float = 0.0, end: float = 0.0) -> None:
+        if self.watcher is not None:
+            self.watcher(self._steps, hosts, begin, end)
 
     def restart_as(self, other: HostTimeline, now: float) -> None:
         """Forget all that was taken but what is taken in another timeline of the same hosts.
@@ -505,12 +516,15 @@ class HostTimeline:
         steps = self._steps[host] = Steps(times[0], free[0])
         steps.times, steps.values, self._until[host] = times, free, {}
         self._changed[host] = self.changes
+        self._tell(None)
 
     def close(self, hosts: Iterable[int]) -> None:
         """These hosts are not there any more."""
         for host in hosts:
             del self._steps[host], self._until[host], self._changed[host]
-            self.notes.pop(host, None)
+            self._notes.pop(host, None)
+            self._stale.discard(host)
+        self._tell(None)
 
     def take(self, hosts: Iterable[int], begin: float, end: float, amount: Amount) -> None:
         """An amount is taken of these hosts from one time to another one."""
@@ -524,6 +538,11 @@ class HostTimeline:
         """The past of a time does not matter any more. On each host, it is forgotten when something changes there."""
         self._now = now
 
+    def watch(self, watcher: Watcher) -> Mapping[int, Steps[Amount]]:
+        """Tell somebody of changes from now on; what is free on each host."""
+        self.watcher = watcher
+        return self._steps
+
     def forget(self, hosts: Iterable[int]) -> None:
         """Forget the past of these hosts, as if something had changed there."""
         change_amounts(self._steps, hosts, -math.inf, -math.inf, (), self._now)
@@ -534,11 +553,18 @@ class HostTimeline:
         hosts = tuple(hosts)
         self.changes += 1
         self._log.append((hosts, begin, end, is_more))
-        changes, changed, until, notes = self.changes, self._changed, self._until, self.notes
-        for host in change_amounts(self._steps, hosts, begin, end, by, self._now):
-            changed[host] = changes
-            until[host].clear()
-            notes.pop(host, None)
+        changed = change_amounts(self._steps, hosts, begin, end, by, self._now)
+        self._changed.update(dict.fromkeys(changed, self.changes))
+        self._stale.update(changed)
+        self._tell(hosts, begin, end)
+
+    def notes(self) -> dict[int, tuple[float, list[tuple[float, int]]]]:
+        """The notes of each host. A note is gone when the future of its host changes: ask again then."""
+        for host in self._stale:
+            self._until[host].clear()
+            self._notes.pop(host, None)
+        self._stale.clear()
+        return self._notes
 
     def least(self, host: int, begin: float, end: float) -> Amount:
         """The amount that is free on a host throughout an interval."""
@@ -575,6 +601,8 @@ class HostTimeline:
 
     def until(self, host: int, amount: Amount, now: float) -> float:
         """The time until which an amount stays free on a host from now on; `now` or earlier if it is not free now."""
+        if self._stale:
+            self.notes()
         known = self._until[host]
         until = known.get(amount, -math.inf)
         if until <= now:

@@ -63,10 +63,18 @@ _HOSTS: Final = re.compile(r"(?:[0-9]{1,10}(?:-[0-9]{1,10})?(?: |$))*")
 _STATES: Final = {state: state.name for state in FinalJobState}
 _SUCCESS: Final = FinalJobState.COMPLETED_SUCCESSFULLY
 _BUFFER: Final = 1 << 16
-# Such a format takes less time than an f-string.
+# In C, a format is filled faster than an f-string.
 _JOB_LINE: Final = "%s,%f,%s,%f,%d,%s,%f,%f,%f,%f,%f,%f,%s,%s,"
 _REJECTED_LINE: Final = "%s,%f,%s,%f,%d,%s,,,,,,,,,"
+_NOT_MEASURED: Final = "-1.000000"
 _STATES_LINE: Final = "%g,%d,%d,%d,%d,%d"
+
+try:
+    from batprotocol.results._lines import fill as _fill
+except ImportError:  # it was not compiled, or this is not the main interpreter
+
+    def _fill(format: str, values: tuple[Any, ...], /) -> str:
+        return format % values
 
 
 class _ResultTable:
@@ -196,7 +204,7 @@ class ResultFiles(Observer):
 
     def machine_states(self, row: MachineStatesRow) -> None:
         if self._machine_states is not None:
-            self._machine_states.add(_STATES_LINE % row)
+            self._machine_states.add(_fill(_STATES_LINE, row))
 
     def pstates_changed(self, row: PStateRow) -> None:
         if self._pstate_changes is not None:
@@ -250,11 +258,12 @@ def job_line(row: JobRow, found: Times | None = None) -> str:
     head = names, row.submission_time, row.requested_number_of_resources, walltime, state is _SUCCESS, _STATES[state]
     start, runtime = row.starting_time, row.execution_time
     if start is None or runtime is None:
-        return _REJECTED_LINE % head
+        return _fill(_REJECTED_LINE, head)
     finish, waiting, turnaround, stretch = found or times(row.submission_time, start, runtime, row.execution_time_rest)
-    energy = "" if row.consumed_energy is None else f"{row.consumed_energy:f}"
+    consumed = row.consumed_energy
+    energy = "" if consumed is None else _NOT_MEASURED if consumed == -1.0 else f"{consumed:f}"
     ran = start, runtime or SHORTEST, finish[0], waiting[0], turnaround[0], stretch[0], row.allocated_resources, energy
-    return _JOB_LINE % (head + ran)
+    return _fill(_JOB_LINE, head + ran)
 
 
 def expect_plain_names(job_id: str, profile: str) -> None:

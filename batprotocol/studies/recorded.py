@@ -323,7 +323,7 @@ def _events(run: Mapping[str, Any], names: Mapping[str, int]) -> Iterator[tuple[
         elif found:
             for moment, change in silence_of(run, found[2], time):
                 yield moment, HostEvent(frozen_hosts([names[found[2]]]), change).to_data()
-        found = re.match(r"sched: Created reservation=(\S+) users=\S+ nodes=(?!\(null\))(\S+) ", text)
+        found = re.match(r"sched: Created reservation=(\S+) (?:users|accounts)=\S+ nodes=(?!\(null\))(\S+) ", text)
         if found:
             yield time, json.dumps({"slurm": _reserving(run, found[1], found[2])})
     for each in run["events"]:

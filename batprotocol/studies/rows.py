@@ -129,7 +129,7 @@ def as_parquet(csv: bytes, users: bytes | None = None) -> bytes:
         found = (known.get(f"{workload}!{job}") for workload, job in names)
         texts = [None if user is None else msgspec.json.encode(user).decode() for user in found]
         table = table.append_column(_USER, pyarrow.array(texts, pyarrow.string()))
-    sink = io.BytesIO()
+    sink = pyarrow.BufferOutputStream()
     pyarrow.parquet.write_table(
         table,
         sink,
@@ -137,7 +137,7 @@ def as_parquet(csv: bytes, users: bytes | None = None) -> bytes:
         write_statistics=False,
         write_page_checksum=True,
     )
-    return sink.getvalue()
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def _types(columns: Iterable[str]) -> dict[str, Any]:

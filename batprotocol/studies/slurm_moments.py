@@ -24,9 +24,8 @@ __all__ = ["KILL", "Moments", "drawn_phases_of", "phases_of"]
 
 # Times of a real machine: the clock of a recording is faster than it by `speed`
 _EPILOG = 0.0085
-"""The time from the end of a job to the moment when its nodes are clean, if nothing else is known."""
-_OTHERS = 0.15
-"""The time from the kill of a job to the moment when its nodes but the first are clean, at speeds of 10 and of 20."""
+"""The time from the end of a job to the moment when its nodes are clean, if nothing else is known. After a kill, the
+nodes but the first are clean then."""
 
 
 def phases_of(run: Mapping[str, Any]) -> Phases:
@@ -64,7 +63,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         priorities=priorities,
         calculations=calculations,
         epilog=_EPILOG * run["speed"],
-        others=_OTHERS,
+        others=_EPILOG * run["speed"],
         cleaning=_CLEANING * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
         cleaned=moments.cleaned(),
@@ -86,7 +85,7 @@ def drawn_phases_of(run: Mapping[str, Any], seed: int) -> Phases:
     return msgspec.structs.replace(
         found,
         epilog=_EPILOG * speed,
-        others=_OTHERS,
+        others=_EPILOG * run["speed"],
         cleaning=_CLEANING * speed,
         epoch=run["t0_epoch_mod_86400"],
     )

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import shutil
 import sqlite3
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
@@ -335,6 +337,8 @@ _RUNS: Final = "runs"
 _UNFINISHED: Final = "unfinished"
 _RUN: Final = "run.json"
 _USUAL: Final = Measure()
+_INDEX_SECONDS: Final = 0.25
+"""The seconds between two writings of the index: a transaction takes as long as a tenth of a small run."""
 
 
 class Store:
@@ -360,11 +364,13 @@ class Store:
         """The number of other programs that wrote to it when it was opened."""
         self._lock: int | None = None
         self._unfinished = ""
+        self._new: list[_KnownRuns] = []  # they have their folders, and the index lacks them
+        self._indexed_at = -math.inf
         self._expect_store(writes)
         if writes:
             for name in (_RUNS, _UNFINISHED):
                 os.makedirs(os.path.join(self.path, name), exist_ok=True)
-        self._index = Index(self.path, writes=writes)
+        self._index_file = Index(self.path, writes=writes)
         try:
             if writes:
                 self._take_place()
@@ -413,13 +419,26 @@ class Store:
         self._take(found for found in map(self._read, sorted(folders - known.keys())) if found is not None)
 
     def _take(self, found: Iterable[_KnownRuns]) -> None:
-        """Add these runs to the index."""
-        known = list(found)
+        """Add these runs to the index, at the latest with the first ones after a quarter of a second."""
+        self._new += found
+        if time.monotonic() - self._indexed_at >= _INDEX_SECONDS:
+            self._bring_up_to_date()
+
+    def _bring_up_to_date(self) -> None:
+        """Write the index. If that fails, the next program that writes the store finds the runs in their folders."""
+        known, self._new = self._new, []
         if known:
-            self._index.add([each.entry for each in known])
+            self._index_file.add([each.entry for each in known])
             measures = {key: how for each in known for key, how in each.measures.items()}
             measured = [(each.entry.key, key, each.metrics[key]) for each in known for key in each.metrics]
-            self._index.add_measured(measured, measures)
+            self._index_file.add_measured(measured, measures)
+            self._indexed_at = time.monotonic()
+
+    @property
+    def _index(self) -> Index:
+        """The index, with all runs that were added."""
+        self._bring_up_to_date()
+        return self._index_file
 
     def _folders(self) -> Iterator[str]:
         """The keys of the runs that have a folder."""
@@ -659,13 +678,20 @@ class Store:
         return count
 
     def close(self) -> None:
-        """Close the files."""
-        self._index.close()
-        if self._unfinished:
-            shutil.rmtree(self._unfinished, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        """Write the rest of the index, and close the files.
+
+        Raises:
+            StudyError: the index cannot be written. All files are closed.
+        """
+        try:
+            self._bring_up_to_date()
+        finally:
+            self._index_file.close()
+            if self._unfinished:
+                shutil.rmtree(self._unfinished, ignore_errors=True)
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
 
     def __enter__(self) -> Store:
         return self
@@ -673,7 +699,8 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        with suppress(StudyError) if error is not None else nullcontext():  # what came first is raised
+            self.close()
 
 
 class _KnownRuns(NamedTuple):

@@ -19,6 +19,7 @@ TESTED = {
     ),
     "model._hosts": ("model/test_free_hosts.py", "compiled and (taking or left or refused)"),
     "policies._plan": ("policies/slurm/test_compiled_plans.py", "not many"),
+    "results._lines": ("results/test_native_lines.py", "equal or refused"),
     "simulator.actions._actions": (
         "simulator/test_actions.py",
         "(wrong or broken or told or demands or cancelled or both_kinds) and not python",

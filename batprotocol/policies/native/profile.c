@@ -12,6 +12,7 @@
 #include "blocks.h"
 #include "openings.h"
 #include "reserved.h"
+#include "open_hosts.h"
 #include "steps.h"
 
 /* Methods */
@@ -269,7 +270,7 @@ populate(PyObject *module)
     if (!number_name || !times_name || !values_name || PyModule_AddType(module, &profile_type) < 0) {
         return -1;
     }
-    return PyModule_AddType(module, &reserved_type);
+    return PyModule_AddType(module, &reserved_type) < 0 ? -1 : PyModule_AddType(module, &open_type);
 }
 
 NATIVE_MODULE("batprotocol.policies", _profile, "native profiles", populate, step_functions,

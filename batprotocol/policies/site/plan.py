@@ -85,8 +85,10 @@ class AmountPlanner(ReservationPlanner):
     def is_due(self) -> bool:
         """Whether the time of a reservation has come since the last plan, or may come earlier by what that gave up."""
         now = self._state.now + self._state.resolution / 2
-        heads, late = self.heads.values(), bool(self._late)
-        return any(self._planned < head.start <= now or (late and self._may_move_forward(head)) for head in heads)
+        place = self._starts.bisect_right((self._planned, math.inf))
+        if place < len(self._starts) and self._starts[place][0] <= now:
+            return True
+        return bool(self._late) and any(self._may_move_forward(head) for head in self.heads.values())
 
     # The plan
 
@@ -100,6 +102,7 @@ class AmountPlanner(ReservationPlanner):
         If jobs join the queue meanwhile, because they waited for one that starts, the plan begins anew.
         """
         self._timeline.advance(self._state.now)
+        self._site.open_hosts.advance(self._state.now)
         if self.bare is not None:
             self.bare.advance(self._state.now)
         self._planned = self._state.now + self._state.resolution / 2
@@ -132,11 +135,12 @@ class AmountPlanner(ReservationPlanner):
                 self._give_up(entry)
                 continue
             waits = entry.number in self.heads and not self._may_move_forward(entry)
+            before, reserved = entry.start, entry.reserved
             if not waits and self.claim is None and queue.precedence(entry) >= last and self._stays(entry):
-                self._freed.update(entry.reserved)  # as if it had been made anew
+                self._freed.update(reserved)  # as if it had been made anew
                 self.heads[entry.number] = self.heads.pop(entry.number)
                 waits, last = True, queue.precedence(entry)
-            before, reserved = entry.start, entry.reserved
+                before, reserved = entry.start, entry.reserved
             is_fixed = entry.number in self._fixed and self.is_clear(entry, reserved)
             hosts, changes = None, self._timeline.changes
             if not waits:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
+
+from sortedcontainers import SortedList
 
 from batprotocol.policies.availability import Amount, Found, HostTimeline, added, fits, reduced
 from batprotocol.policies.backfilling import PlanSettings
@@ -149,7 +152,7 @@ class KindSpace:
         return ends
 
     def _ends(self, kind: JobKind, now: float) -> list[float]:
-        notes, bit = self._timeline.notes, kind.bit
+        notes, bit = self._timeline.notes(), kind.bit
         if self._count != self._kind_filter.count:
             self._count = self._kind_filter.count
             notes.clear()
@@ -246,6 +249,9 @@ Start = tuple[SiteEntry, list[int]]
 NEVER: Final = 2.0**50
 """The first time, in seconds, that is too late to wait for."""
 
+_MANY: Final = 8
+"""From so many reservations on, the hosts that have space for each kind of jobs are kept."""
+
 _FIRST: Final = (-math.inf, -math.inf)
 """It precedes all jobs."""
 
@@ -276,6 +282,9 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
         self._late: set[int] = set()  # the hosts of reservations that the last plan gave up: it may have come too late
         self._space = KindSpace(self._timeline, self.heads, self._queue.kind_filter)
         self._released = 0  # how many reservations were dropped
+        self._starts: SortedList[tuple[float, int]] = SortedList()  # of the reservations, with the numbers of entries
+        self._precedences: Counter[tuple[float, float]] = Counter()  # of the entries with a reservation
+        self._open_hosts = site.open_hosts if settings.depth >= _MANY and not settings.moves else None
         self._looked: dict[int, int] = {}  # for each reservation, the changes of the timeline when it looked around
         self._has_moved = False  # whether reservations have moved beside the last entry that starts
 
@@ -337,30 +346,40 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
     def wakes_at(self) -> float:
         """When a job can start even if nothing happens until then; infinity: never."""
         slack = self._state.resolution / 2
-        start = min(
-            (entry.start for entry in self.heads.values() if entry.start > self._state.now + slack), default=math.inf
-        )
+        place = self._starts.bisect_right((self._state.now + slack, math.inf))
+        start = self._starts[place][0] if place < len(self._starts) else math.inf
         ends = self._state.endings.irange((start - slack,), (start + slack, math.inf))
         return start if next(ends, None) is None else math.inf
 
     def _stays(self, entry: SiteEntry) -> bool:
-        """Whether the reservation of an entry would be where it is if it was made anew, as far as is soon known."""
+        """Whether it is soon known where the reservation of an entry would be if it was made anew: it is there then."""
         since, job = self._looked.get(entry.number), entry.job
         if since is None or entry.number in self._fixed or len(job.entries) > 1:
             return False
         if self.settings.moves or self.settings.once or not self._chooser.is_by_number(job.request):
             return False
-        slack = self._state.resolution / 2
-        if entry.start <= self._state.now + slack or not stays(
-            entry, self._timeline, since, self._state.now, max(entry.expected - slack, 0.0)
-        ):
+        slack, now = self._state.resolution / 2, self._state.now
+        if entry.start <= now + slack:
             return False
+        seconds = max(entry.expected - slack, 0.0)
+        open_hosts = None if self._open_hosts is None or len(self.heads) == 1 else self._open_hosts.of(entry.kind, now)
+        start, end = entry.start, entry.start + entry.expected
+        found = None if open_hosts is None else open_hosts.again(entry.reserved, start, end, seconds, now)
+        if found is None:
+            if not stays(entry, self._timeline, since, now, seconds):
+                return False
+        elif found is not True:
+            start, hosts = found
+            if start <= now + slack or self.settings.depth < math.inf:
+                return False
+            self._release(entry)  # it does not begin now, so its entry cannot start
+            self._put(entry, start, hosts)
         self._looked[entry.number] = self._timeline.changes
         return True
 
     def _last(self) -> tuple[float, float]:
         """The last precedence of an entry with a reservation."""
-        return max(map(self._queue.precedence, self.heads.values()), default=_FIRST)
+        return max(self._precedences, default=_FIRST)
 
     def _step_back(self, entry: SiteEntry) -> tuple[float, float]:
         """Drop the reservations of a lower tier or priority that could delay an entry.
@@ -528,6 +547,11 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
     ) -> Found:
         """The first time from which on hosts have space for an entry for some seconds, and the hosts."""
         kind = entry.kind
+        if choose is None and self._open_hosts is not None:
+            open_hosts = self._open_hosts.of(kind, now)
+            found = None if open_hosts is None else open_hosts.earliest(entry.job.size, seconds, now, before)
+            if found is not None:
+                return found
         return self._timeline.earliest(kind.hosts, entry.job.size, kind.amount, seconds, now, choose, before)
 
     # What is taken
@@ -631,6 +655,8 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
         entry.start, entry.reserved = start, hosts
         self._take(entry, hosts, start)
         self.heads[entry.number] = entry
+        self._starts.add((start, entry.number))
+        self._precedences[self._queue.precedence(entry)] += 1
         self._space.moved += 1
 
     def _give_up(self, entry: SiteEntry) -> None:
@@ -639,6 +665,11 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
 
     def _release(self, entry: SiteEntry) -> None:
         if self.heads.pop(entry.number, None) is not None:
+            self._starts.remove((entry.start, entry.number))
+            precedence = self._queue.precedence(entry)
+            self._precedences[precedence] -= 1
+            if not self._precedences[precedence]:
+                del self._precedences[precedence]
             self._freed.update(entry.reserved)
             self._give_back(entry, entry.reserved, entry.start)
             self._fixed.discard(entry.number)

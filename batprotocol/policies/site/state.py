@@ -7,15 +7,17 @@ until they are full. So the order within such a group lasts, and decisions only 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from heapq import heapify, heappop, heappush, heapreplace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from sortedcontainers import SortedList
 
 from batprotocol.model import Host
 from batprotocol.policies.allocations import Chooser
-from batprotocol.policies.availability import Amount, HostTimeline, Pool
+from batprotocol.policies.availability import Amount, HostTimeline, Pool, Steps, fits
 from batprotocol.policies.fair_share import Association
 from batprotocol.policies.jobs import (
     EntryRanking,
@@ -141,6 +143,196 @@ class GroupedEntries:
                 heappop(heads)
             else:
                 heapreplace(heads, ((key[0], coming[0] - more), coming[1], coming, more, members, rest))
+
+
+# Which hosts have space for a kind of jobs, from each time on: the question that plans ask for each reservation.
+
+
+Again: TypeAlias = "tuple[float, list[int]] | Literal[True] | None"
+"""Where a reservation would be if it was made anew: a time and hosts; True: where it is; None: not sure."""
+
+_MOST_KNOWN: Final = 32
+"""Up to so many kinds of jobs, their hosts with space are kept."""
+
+
+class PythonOpenHosts:
+    """The hosts that have space for jobs of a kind, from each time on: a bit for each, the smallest number first.
+
+    Args:
+        hosts: the hosts that the jobs can have.
+        amount: what a job takes of each.
+        now: the first time. No host has space yet.
+    """
+
+    def __init__(self, hosts: Iterable[int], amount: Amount, now: float) -> None:
+        self._hosts, self._amount = sorted(hosts), amount
+        self._places = {host: place for place, host in enumerate(self._hosts)}
+        self._times, self._open = [now], [0]
+        self._short_until = -math.inf  # the last time until which more is taken of a host than it has, as was seen
+
+    def change(self, steps: Mapping[int, Steps[Amount]], hosts: Iterable[int], begin: float, end: float) -> None:
+        """Another amount is free on hosts from one time to another one.
+
+        Args:
+            steps: what is free on each host.
+            hosts: the hosts; others than those of the kind do not matter.
+            begin: the first time.
+            end: the time at which that is over.
+        """
+        begin = max(begin, self._times[0])
+        for host in hosts:
+            if host in self._places and begin < end:
+                for since, until, free in steps[host].within(begin, end):
+                    if min(free) < 0:
+                        self._short_until = max(self._short_until, until)
+                    self._set(1 << self._places[host], since, until, fits(self._amount, free))
+
+    def _set(self, bit: int, begin: float, end: float, is_open: bool) -> None:
+        times, values = self._times, self._open
+        first, last = self._cut(begin), self._cut(end) if end < math.inf else len(times)
+        for place in range(first, last):
+            values[place] = values[place] | bit if is_open else values[place] & ~bit
+        for place in range(min(last, len(times) - 1), max(first, 1) - 1, -1):
+            if values[place] == values[place - 1]:
+                del times[place], values[place]
+
+    def _cut(self, time: float) -> int:
+        place = bisect_left(self._times, time)
+        if place == len(self._times) or self._times[place] != time:
+            self._times.insert(place, time)
+            self._open.insert(place, self._open[place - 1])
+        return place
+
+    def advance(self, now: float) -> None:
+        """The past of a time does not matter any more."""
+        place = max(bisect_right(self._times, now) - 1, 0)
+        del self._times[:place], self._open[:place]
+        self._times[0] = max(self._times[0], now)
+
+    def _stays_open(
+        self, place: int, time: float, wanted: int, seconds: float, own: int, begin: float
+    ) -> tuple[int, int] | None:
+        """The bits of the hosts that are open from a time on, which is in the step at a place.
+
+        Returns:
+            The bits, 0 if there are not enough; and the last place from which on there are not enough either. None:
+            that depends on how times are rounded.
+        """
+        kept = self._open[place] | (own if time >= begin else 0)
+        for after in range(place + 1, len(self._times)):
+            until = self._times[after]
+            lasts, is_long = until - seconds >= time, until - time >= seconds
+            if kept.bit_count() < wanted or (lasts and is_long):
+                break
+            rest = kept & (self._open[after] | (own if until >= begin else 0))
+            if rest != kept and lasts != is_long:
+                return None
+            kept = rest
+            if self._open[after].bit_count() < wanted and until < begin:
+                return 0, after
+        return kept if kept.bit_count() >= wanted else 0, place
+
+    def _first(self, wanted: int, seconds: float, after: float, before: float, own: int) -> tuple[float, int] | None:
+        """The first time at which enough are open, and their bits: `before` is the begin of an own reservation."""
+        place, time = max(bisect_right(self._times, after) - 1, 0), after
+        while time < before or (time == before and not own):
+            found = self._stays_open(place, time, wanted, seconds, own, before if own else math.inf)
+            if found is None or found[0]:
+                return None if found is None else (time, found[0])
+            place = found[1] + 1
+            if place == len(self._times):
+                break
+            time = self._times[place]
+        return math.inf, 0
+
+    def _numbers(self, bits: int) -> list[int]:
+        return [host for place, host in enumerate(self._hosts) if bits >> place & 1]
+
+    def earliest(self, count: int, seconds: float, after: float, before: float) -> tuple[float, list[int]] | None:
+        """The first time from which on enough hosts are open.
+
+        Args:
+            count: how many are enough.
+            seconds: for how long they must be open.
+            after: the first time that counts.
+            before: the last time that counts.
+
+        Returns:
+            The time and all hosts that are open then; infinity and no hosts if there are never enough. None: that
+            depends on how times are rounded.
+        """
+        found = self._first(count, seconds, after, before, 0)
+        return None if found is None else (found[0], self._numbers(found[1]))
+
+    def again(self, own: Sequence[int], begin: float, end: float, seconds: float, after: float) -> Again:
+        """Where a reservation would be if it was made anew, on the first hosts that are open then.
+
+        Args:
+            own: its hosts, in order.
+            begin: its begin.
+            end: its end.
+            seconds: for how long hosts must be open.
+            after: the first time that counts.
+        """
+        if not (own and begin > after and end - seconds >= begin and end - begin >= seconds):
+            return None
+        if self._short_until > after or any(host not in self._places for host in own) or list(own) != sorted(own):
+            return None
+        bits = sum(1 << self._places[host] for host in own)
+        found = self._first(len(own), seconds, after, begin, bits)
+        if found is not None and not found[1]:
+            place = max(bisect_right(self._times, begin) - 1, 0)
+            kept = self._stays_open(place, begin, len(own), seconds, bits, begin)
+            found = None if kept is None else (begin, kept[0])
+        if found is None:
+            return None
+        hosts = self._numbers(found[1])[: len(own)]
+        return True if found[0] == begin and hosts == list(own) else (found[0], hosts)
+
+
+OpenHosts = PythonOpenHosts
+if not TYPE_CHECKING:
+    with suppress(ImportError):
+        from batprotocol.policies._profile import OpenHosts
+
+
+class OpenHostsOfKinds:
+    """The hosts that have space for each kind of jobs, kept up to date as the future of hosts changes.
+
+    Args:
+        timeline: what will be free.
+    """
+
+    def __init__(self, timeline: HostTimeline) -> None:
+        self._timeline = timeline
+        self._known: dict[JobKind, OpenHosts] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_timeline": self._timeline, "_known": {}}  # a copy makes them anew
+
+    def of(self, kind: JobKind, now: float) -> OpenHosts | None:
+        """The hosts that have space for a kind from now on; None: there are too many kinds to know them of each."""
+        found = self._known.get(kind)
+        if found is None:
+            if len(self._known) >= _MOST_KNOWN:
+                return None
+            steps = self._timeline.watch(self._changed)
+            found = self._known[kind] = OpenHosts(kind.hosts, kind.amount, now)
+            found.change(steps, kind.hosts, now, math.inf)
+        return found
+
+    def advance(self, now: float) -> None:
+        """The past of a time does not matter any more."""
+        for hosts_of_kind in self._known.values():
+            hosts_of_kind.advance(now)
+
+    def _changed(
+        self, steps: Mapping[int, Steps[Amount]], hosts: Sequence[int] | None, begin: float, end: float
+    ) -> None:
+        if hosts is None:
+            self._known.clear()
+        for hosts_of_kind in self._known.values():
+            hosts_of_kind.change(steps, hosts or (), begin, end)
 
 
 # The jobs that wait on a site, each in every partition that it can run in, in the order of the queue.
@@ -419,6 +611,7 @@ class SiteState:
         machine: what the hosts offer.
         pool: what is free on them now.
         timeline: what will be free on them.
+        open_hosts: the hosts that will have space for each kind of jobs.
         members: the hosts of each partition, by its name.
         default: the partitions of jobs that name none.
         chooser: which hosts a job gets.
@@ -446,6 +639,7 @@ class SiteState:
             self.priorities = Priorities(rules, rules.priority, offers, self.hosts_of, state.now)
         self.queue = SiteQueue(order, state, self.pool, self.priorities)
         self.timeline = HostTimeline(self.pool.capacity, state.now)
+        self.open_hosts = OpenHostsOfKinds(self.timeline)
         self.chooser = Chooser(ranking, offers)
         self.promises = Promises(self.pool.hosts)
         self.usage = LimitUsage(rules)

@@ -6,6 +6,7 @@ A set of nodes is a whole number whose bit i is node i: unions and differences o
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cached_property
@@ -27,6 +28,7 @@ __all__ = [
     "FOREVER",
     "ClusterNode",
     "ClusterPartition",
+    "ClusterSizes",
     "ConfiguredCluster",
     "JobSize",
     "NodeSelection",
@@ -35,6 +37,7 @@ __all__ = [
     "best_fit",
     "bits_of",
     "cluster_of",
+    "gres_names",
     "lowest",
     "members",
     "mode_of",
@@ -631,3 +634,68 @@ def _select(configuration: SlurmConfiguration) -> NodeSelection:
         least_loaded=select.least_loaded,
         serial_at_end=configuration.scheduler.pack_serial_at_end,
     )
+
+
+class ClusterSizes:
+    """The sizes of a cluster.
+
+    Args:
+        configuration: the configuration.
+
+    Attributes:
+        nodes: the nodes of the cluster.
+        cpus: their CPUs.
+        most_factor: the largest PriorityJobFactor of the partitions.
+
+    >>> from batprotocol.sites.slurm.configuration import configuration_of
+    >>> lines = "NodeName=n[0-3] CPUs=4", "PartitionName=p Nodes=n[0-1] PriorityJobFactor=7"
+    >>> sizes = ClusterSizes(configuration_of("\\n".join(lines)))
+    >>> sizes.nodes, sizes.cpus, sizes.amounts("p")["cpu"], sizes.factor("p")
+    (4, 16, 8.0, 7)
+    """
+
+    def __init__(self, configuration: SlurmConfiguration) -> None:
+        self.nodes = len(configuration.nodes)
+        self.cpus = sum(node.cpus for node in configuration.nodes)
+        self.most_factor = max((each.priority_job_factor for each in configuration.partitions), default=0)
+        self._nodes = {node.name: node for node in configuration.nodes}
+        self._partitions = {each.name: each for each in configuration.partitions}
+        self._amounts: dict[str, Mapping[str, float]] = {}
+
+    def partition(self, name: str) -> PartitionLine | None:
+        """A partition."""
+        return self._partitions.get(name)
+
+    def factor(self, name: str) -> int:
+        """The PriorityJobFactor of a partition."""
+        found = self._partitions.get(name)
+        return found.priority_job_factor if found is not None else 0
+
+    def minutes(self, name: str) -> float:
+        """The longest time limit in a partition, in minutes."""
+        found = self._partitions.get(name)
+        return found.max_time / 60 if found is not None else math.inf
+
+    def amounts(self, name: str) -> Mapping[str, float]:
+        """The resources of the nodes of a partition that the cluster has, by name."""
+        if name not in self._amounts:
+            found = self._partitions.get(name)
+            names = () if found is None else found.nodes
+            self._amounts[name] = _sum(self._nodes[node] for node in names if node in self._nodes)
+        return self._amounts[name]
+
+
+def _sum(nodes: Iterable[NodeLine]) -> Mapping[str, float]:
+    amounts: Counter[str] = Counter()
+    for node in nodes:
+        kept = node.cores_reserved * max(node.cpus // (node.sockets * node.cores_per_socket), 1)
+        amounts.update({"cpu": node.cpus - kept, "mem": node.memory, "node": 1})
+        for kind, number in node.gres:
+            name, _, type = kind.partition(":")
+            amounts.update(dict.fromkeys(gres_names(name, type), number))
+    return {name: float(number) for name, number in amounts.items()}
+
+
+def gres_names(name: str, type: str) -> tuple[str, ...]:
+    """The names under which a generic resource counts: with its type, and without."""
+    return (f"gres/{name}", f"gres/{name}:{type}") if type else (f"gres/{name}",)

@@ -214,7 +214,7 @@ class Controller:
             self._check_hetjob(job.het)
         self.rules.submitted(job)
         self.jobs[job.id] = job
-        self._state.priorities.submitted(job, now)
+        self._starts.submitted(job, now)
         self._waiting.submitted(job.id, named_by_number(job, request), job.submitted)  # in whole seconds, as job has it
         if job.het is None:
             self._waiting.add(job)
@@ -317,17 +317,17 @@ class Controller:
 
     def _backfill(self) -> None:
         self._gather()
-        if self._state.is_completing:
-            return self._clock.put_off(self._state.now)
-        if self._state.is_quick and self._is_as_before(self._state.now):
-            self._clock.ran_backfill(self._state.now, is_new=self._has_moved)
-            self._state.idle_cycles += 1
+        state, is_quick = self._state, self._state.is_quick and not self._starts.sizes_vary
+        if state.is_completing:
+            self._clock.put_off(state.now)
+            return
+        if is_quick and self._is_as_before(state.now):
+            self._clock.ran_backfill(state.now, is_new=self._has_moved)
+            state.idle_cycles += 1
             return
         self.is_backfilling = True
-        before = self._starts.any_switches
-        ran = run_backfill(
-            self._queue, self, self.cluster.loops, self.second, self._state.phases.epoch, is_quick=self._state.is_quick
-        )
+        before, loops = self._starts.any_switches, self.cluster.loops
+        ran = run_backfill(self._queue, self, loops, self.second, state.phases.epoch, is_quick=is_quick)
         self.is_backfilling = False
         self._clock.ran_backfill(self._state.now, is_new=ran.started > 0 or ran.has_moved)
         self._state.idle_cycles = 0 if ran.started else self._state.idle_cycles + 1

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.policies.fair_share import (
     AccountTree,
@@ -21,12 +23,13 @@ from batprotocol.policies.fair_share import (
     fair_tree_factors,
 )
 from batprotocol.policies.slurm.queue import SlurmJob
-from batprotocol.sites.slurm.accounting import Accounting, SlurmAssociation, SlurmQos
+from batprotocol.sites.slurm.accounting import Accounting, AccountingLimits, SlurmAssociation, SlurmQos
 
 __all__ = [
     "AccountMembers",
     "AccountShare",
     "JobAssociation",
+    "LimitSet",
     "ShareTree",
     "accounts_of",
     "decay_of",
@@ -118,6 +121,49 @@ class AccountMembers:
                     f"of {', '.join(allowed)}"
                 )
         return self.qos.get(name)
+
+
+class LimitSet(NamedTuple):
+    """The limits that hold for a job in a partition.
+
+    Attributes:
+        qualities: qualities of service, in turn, each with those limits that no one before it hides.
+        associations: its association and those above it, with the limits that no quality of service hides.
+        own: those of each job and user of its association.
+    """
+
+    qualities: tuple[tuple[SlurmQos, AccountingLimits], ...]
+    associations: tuple[tuple[SlurmAssociation, AccountingLimits], ...]
+    own: AccountingLimits
+
+    @classmethod
+    def of(cls, standing: JobAssociation, qualities: tuple[SlurmQos, ...]) -> LimitSet:
+        """Those of a job.
+
+        Args:
+            standing: its association.
+            qualities: the qualities of service that limit it; the first one comes first.
+        """
+        before, turns = AccountingLimits(), []
+        for qos in qualities:
+            turns.append((qos, qos.limits.hidden_by(before)))
+            before = before.filled(qos.limits)
+        own = AccountingLimits()
+        for each in standing.chain:  # those of a user or job are of the nearest association that has one
+            own = own.filled(each.limits)
+        own = own.hidden_by(before)
+        if before.jobs_user is not None or before.jobs_account is not None:
+            own = replace(own, jobs_each=None)
+        if before.submitted_user is not None or before.submitted_account is not None:
+            own = replace(own, submitted_each=None)
+        return cls(tuple(turns), tuple((each, each.limits.hidden_by(before)) for each in standing.chain), own)
+
+    @property
+    def most_nodes(self) -> float:
+        """The most nodes that they let a job have, whatever others have; infinity: any number."""
+        groups = [each for _, found in self.qualities for each in (found.tres_job, found.tres_user, found.tres)]
+        groups += [self.own.tres_job, *(found.tres for _, found in self.associations)]
+        return min((each.get("node", math.inf) for each in groups), default=math.inf)
 
 
 # The shares

@@ -14,31 +14,28 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from batprotocol.policies.fair_share import age_factor, billing, relative_factor, size_factor
-from batprotocol.policies.slurm.cluster import FOREVER, ClusterNode, cluster_of
+from batprotocol.policies.slurm.cluster import FOREVER, ClusterNode, ClusterSizes, gres_names
 from batprotocol.policies.slurm.fair_share import AccountShare, ShareTree, decay_of, next_reset
 from batprotocol.policies.slurm.queue import SlurmJob
 from batprotocol.sites.slurm.accounting import Accounting
-from batprotocol.sites.slurm.configuration import NodeLine, PartitionLine, SlurmConfiguration
+from batprotocol.sites.slurm.configuration import SlurmConfiguration
 
 __all__ = [
     "HIGHEST",
     "AccountShare",
     "BasicOrder",
-    "ClusterSizes",
     "FirstComeNumbers",
     "JobFacts",
     "MultifactorOrder",
     "MultifactorPriorities",
     "Parts",
     "ShareTree",
-    "order_of",
     "total",
 ]
 
@@ -92,6 +89,7 @@ class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
             Without `mem`, all memory of its nodes counts.
         submitted: when it was submitted, in seconds.
         fixed: a priority that an administrator set; None: it is computed. 0: the job is held.
+        array: the array that it is a task of; "": none.
     """
 
     number: int
@@ -106,6 +104,7 @@ class JobFacts(msgspec.Struct, frozen=True, kw_only=True):
     tres: Mapping[str, float] = {}
     submitted: float = 0.0
     fixed: int | None = None
+    array: str = ""
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -153,71 +152,6 @@ def total(
     return int(found) if 1.0 <= found < HIGHEST else 1 if found < 1.0 else HIGHEST
 
 
-class ClusterSizes:
-    """The sizes of a cluster.
-
-    Args:
-        configuration: the configuration.
-
-    Attributes:
-        nodes: the nodes of the cluster.
-        cpus: their CPUs.
-        most_factor: the largest PriorityJobFactor of the partitions.
-
-    >>> from batprotocol.sites.slurm.configuration import configuration_of
-    >>> lines = "NodeName=n[0-3] CPUs=4", "PartitionName=p Nodes=n[0-1] PriorityJobFactor=7"
-    >>> sizes = ClusterSizes(configuration_of("\\n".join(lines)))
-    >>> sizes.nodes, sizes.cpus, sizes.amounts("p")["cpu"], sizes.factor("p")
-    (4, 16, 8.0, 7)
-    """
-
-    def __init__(self, configuration: SlurmConfiguration) -> None:
-        self.nodes = len(configuration.nodes)
-        self.cpus = sum(node.cpus for node in configuration.nodes)
-        self.most_factor = max((each.priority_job_factor for each in configuration.partitions), default=0)
-        self._nodes = {node.name: node for node in configuration.nodes}
-        self._partitions = {each.name: each for each in configuration.partitions}
-        self._amounts: dict[str, Mapping[str, float]] = {}
-
-    def partition(self, name: str) -> PartitionLine | None:
-        """A partition."""
-        return self._partitions.get(name)
-
-    def factor(self, name: str) -> int:
-        """The PriorityJobFactor of a partition."""
-        found = self._partitions.get(name)
-        return found.priority_job_factor if found is not None else 0
-
-    def minutes(self, name: str) -> float:
-        """The longest time limit in a partition, in minutes."""
-        found = self._partitions.get(name)
-        return found.max_time / 60 if found is not None else math.inf
-
-    def amounts(self, name: str) -> Mapping[str, float]:
-        """The resources of the nodes of a partition that the cluster has, by name."""
-        if name not in self._amounts:
-            found = self._partitions.get(name)
-            names = () if found is None else found.nodes
-            self._amounts[name] = _sum(self._nodes[node] for node in names if node in self._nodes)
-        return self._amounts[name]
-
-
-def _sum(nodes: Iterable[NodeLine]) -> Mapping[str, float]:
-    amounts: Counter[str] = Counter()
-    for node in nodes:
-        kept = node.cores_reserved * max(node.cpus // (node.sockets * node.cores_per_socket), 1)
-        amounts.update({"cpu": node.cpus - kept, "mem": node.memory, "node": 1})
-        for kind, number in node.gres:
-            name, _, type = kind.partition(":")
-            amounts.update(dict.fromkeys(_gres_of(name, type), number))
-    return {name: float(number) for name, number in amounts.items()}
-
-
-def _gres_of(name: str, type: str) -> tuple[str, ...]:
-    """The names under which a generic resource counts: with its type, and without."""
-    return (f"gres/{name}", f"gres/{name}:{type}") if type else (f"gres/{name}",)
-
-
 class _Steady(NamedTuple):
     """The parts of a job's priority in a partition that never change."""
 
@@ -240,6 +174,7 @@ class _Job:
         accrued: since when it ages; None: it does not age.
         started: when it started; None: it waits.
         stopped: when it has ended, although its nodes are not clean yet; None: it has not.
+        place: the place of its record among all of them.
         rate: the usage that it is charged for each second.
         held: whether it is held.
         age: the part of its age, when its priority was computed.
@@ -249,7 +184,7 @@ class _Job:
 
     __slots__ = (
         *("accrued", "age", "facts", "fairshare", "held", "priorities", "qos", "rate", "share", "started", "steady"),
-        "stopped",
+        *("place", "stopped"),
     )
 
     def __init__(self, facts: JobFacts, share: AccountShare | None, qos: str, steady: tuple[_Steady, ...]) -> None:
@@ -257,6 +192,7 @@ class _Job:
         self.accrued: int | None = None
         self.started: int | None = None
         self.stopped: int | None = None
+        self.place = facts.number, 0
         self.rate = self.age = self.fairshare = 0.0
         self.held = facts.fixed == 0
         self.priorities: dict[str, int] = {}
@@ -294,6 +230,7 @@ class MultifactorPriorities:
         accounting = accounting or Accounting()
         self._rules = rules = configuration.priority
         self._calculates = configuration.jobs.has_database
+        self.has_sizes = bool(rules.weight_job_size)
         self._charges_ends = self._calculates and "limits" in configuration.jobs.enforce
         self._sizes = ClusterSizes(configuration)
         self._qos = accounting.qos
@@ -304,8 +241,11 @@ class MultifactorPriorities:
             dampening=rules.dampening,
             depth_oblivious=rules.depth_oblivious,
         )
-        self._jobs: dict[int, _Job] = {}  # in the order of their numbers
-        self._highest = -1
+        self._jobs: dict[int, _Job] = {}  # in the order of their numbers, or of their records
+        self._records: dict[
+            str, tuple[int, int]
+        ] = {}  # the places of the records of arrays, which have the tasks that wait
+        self._highest, self._splits = -1, 0
         self._epoch, self._due, self._calculations = epoch, since, tuple(calculations)
         self._next = self._known(since)
         self._last: int | None = None
@@ -342,10 +282,16 @@ class MultifactorPriorities:
         share = self.shares.of(facts.user, facts.account, facts.partitions[0] if facts.partitions else "")
         qos = facts.qos or (share.qos if share is not None else None) or "normal"
         job = self._jobs[facts.number] = _Job(facts, share, qos, self._steady(facts, share, qos))
-        job.accrued, job.started, job.rate = before.accrued, before.started, before.rate
+        job.accrued, job.started, job.rate, job.place = before.accrued, before.started, before.rate, before.place
         job.age, job.fairshare, job.held, job.priorities = before.age, before.fairshare, before.held, before.priorities
         self._set(job, int(now))
         return job.priorities
+
+    def sized(self, number: int, cpus: int) -> None:
+        """From the next calculation on, a job counts with so many CPUs."""
+        job = self._jobs[number]
+        job.facts = msgspec.structs.replace(job.facts, cpus=cpus)
+        job.steady = self._steady(job.facts, job.share, job.qos)
 
     def __contains__(self, number: object) -> bool:
         """Whether a job waits or runs."""
@@ -383,6 +329,10 @@ class MultifactorPriorities:
         weights = found.billing_weights if found is not None else None
         qos = self._qos.get(job.qos)
         job.started = int(now)
+        if array := job.facts.array:  # the tasks that still wait have a new record, behind all others
+            job.place = self._records.get(array, job.place)
+            self._splits += 1
+            self._records[array] = self._highest, self._splits
         job.rate = billing(amounts, weights or {}, takes_max=self._rules.max_tres) * (qos.usage_factor if qos else 1.0)
 
     def stopped(self, number: int, now: float) -> None:
@@ -395,7 +345,7 @@ class MultifactorPriorities:
         job.stopped = int(now)
         if self._charges_ends:
             self._charge(job, int(now))
-            job.rate = 0.0
+        job.rate = 0.0  # calculations leave out jobs whose nodes are being cleaned
 
     def ended(self, number: int, now: float) -> None:
         """A job that ran or waited is over. If it was not stopped before, it is now."""
@@ -458,11 +408,18 @@ class MultifactorPriorities:
 
     def _one_by_one(self, now: int) -> list[int]:
         changed = []
+        if self._records:
+            self._jobs = dict(sorted(self._jobs.items(), key=self._place_of))
         for number, job in self._jobs.items():
             self._charge(job, now)
             if self._is_changed(job, now):
                 changed.append(number)
         return changed
+
+    def _place_of(self, each: tuple[int, _Job]) -> tuple[tuple[int, int], int]:
+        """Where the record of a job is among all of them."""
+        number, job = each
+        return job.place if job.started is not None else self._records.get(job.facts.array, job.place), number
 
     def _in_tree(self, now: int) -> list[int]:
         for job in self._jobs.values():
@@ -578,31 +535,10 @@ _TOGETHER: Final = 0.5
 """Tasks of an array that come, or are released, within so many seconds have the same priority."""
 
 
-def order_of(
-    configuration: SlurmConfiguration,
-    accounting: Accounting,
-    since: float,
-    epoch: float,
-    calculations: Sequence[float] = (),
-) -> BasicOrder | MultifactorOrder:
-    """The priorities that a configuration asks for.
-
-    Args:
-        configuration: the configuration.
-        accounting: users, accounts and qualities of service.
-        since: when priorities are computed first.
-        epoch: the time 0, in seconds since 1970.
-        calculations: the times of calculations that are known.
-    """
-    if configuration.priority.plugin == "basic":
-        return BasicOrder()
-    times = {"since": since, "epoch": epoch}
-    priorities = MultifactorPriorities(configuration, accounting, **times, calculations=calculations)
-    return MultifactorOrder(priorities, cluster_of(configuration).nodes)
-
-
 class BasicOrder:
     """priority/basic: each job has a smaller priority than the one before it."""
+
+    has_sizes = False
 
     def __init__(self) -> None:
         self._numbers = FirstComeNumbers()
@@ -644,6 +580,9 @@ class BasicOrder:
         """An operator has changed a job that waits and is not held."""
         self._set(job, job.fixed if job.fixed is not None else max(self._bases[job.id] - job.nice, 2))
 
+    def sized(self, job: SlurmJob, cpus: int) -> None:
+        """A job was tested, and would have so many CPUs: they do not count."""
+
     def again(self, job: SlurmJob, now: float) -> None:
         """A job is to run again: it keeps its priority."""
 
@@ -674,10 +613,13 @@ class MultifactorOrder:
     Args:
         priorities: the factors.
         nodes: the nodes of the cluster, with their generic resources.
+
+    Attributes:
+        has_sizes: whether the sizes of jobs count.
     """
 
     def __init__(self, priorities: MultifactorPriorities, nodes: Sequence[ClusterNode]) -> None:
-        self.priorities, self._nodes = priorities, nodes
+        self.priorities, self._nodes, self.has_sizes = priorities, nodes, priorities.has_sizes
         self._jobs: dict[int, SlurmJob] = {}
         self._keys: dict[str, int] = {}
 
@@ -712,6 +654,12 @@ class MultifactorOrder:
         """An operator has changed a job that waits and is not held."""
         job.priority = dict(self.priorities.changed(_facts(self._keys[job.id], job), now))
 
+    def sized(self, job: SlurmJob, cpus: int) -> None:
+        """A job was tested, and would have so many CPUs: they count from the next calculation on."""
+        if cpus != job.size_cpus:
+            job.size_cpus = cpus
+            self.priorities.sized(self._keys[job.id], cpus)
+
     def again(self, job: SlurmJob, now: float) -> None:
         """A job is to run again: it is as new."""
         self._enter(self._keys[job.id], job, now)
@@ -732,7 +680,7 @@ class MultifactorOrder:
         }
         for node, counts in found.gres.items():
             for (name, type, _), count in zip(self._nodes[node].gres, counts, strict=False):
-                for kind in _gres_of(name, type):
+                for kind in gres_names(name, type):
                     amounts[kind] = amounts.get(kind, 0.0) + count
         self.priorities.started(self._keys[job.id], now, job.partition.name, amounts)
 
@@ -769,12 +717,13 @@ def _facts(key: int, job: SlurmJob) -> JobFacts:
         qos=job.qos,
         partitions=tuple(each.name for each in job.partitions),
         nodes=job.min_nodes,
-        cpus=job.cpus,
+        cpus=job.size_cpus or job.cpus,
         minutes=None if job.limit >= FOREVER else job.limit,
         nice=job.nice,
         tres=_asked(job),
         submitted=job.submitted,
         fixed=job.fixed,
+        array=(job.array or "") if not job.restarts else "",
     )
 
 
@@ -790,6 +739,6 @@ def _asked(job: SlurmJob) -> dict[str, float]:
         *((name, type, count * nodes) for name, type, count in job.gres),
         ("gpu", job.gpu_type, job.gpus),
     ):
-        for kind in _gres_of(name, type) if count else ():
+        for kind in gres_names(name, type) if count else ():
             found[kind] = found.get(kind, 0.0) + count
     return found

@@ -105,6 +105,7 @@ class SlurmJob(QueuedJob):
         limit: its time limit.
         time_min: the least limit that it can do with; 0: `limit`.
         min_nodes, max_nodes: how many nodes it needs; takes_least: whether it asks for the fewest of them.
+        most_nodes: how many limits let it have.
         tasks: its tasks, all nodes together; has_tasks: whether it names them; cpus_per_task: the CPUs of each.
         tasks_per_node: the tasks that each node gets; 0: any number.
         memory: MiB on each node, -1: all; memory_per_cpu: on each CPU; 0: what the partition says.
@@ -118,6 +119,7 @@ class SlurmJob(QueuedJob):
         alternatives: sets of nodes of which it has those of one only; empty: it may mix all.
         counts: how many of its nodes are of which set at least.
         own_cpus: the CPUs that it needs, if they do not follow from its tasks and nodes; 0: they do.
+        size_cpus: the CPUs that its priority counts with.
         least_cpus: the CPUs on each node that its memory brings along (MaxMemPerCPU); 0: none.
         required: the nodes that it must have.
         is_single: whether it has one thread of each of its cores.
@@ -151,29 +153,23 @@ class SlurmJob(QueuedJob):
         *("group", "leaves", "leaves_since", "leaves_wait", "misses_leaves", "licenses", "quality", "reason"),
         *("het", "offset", "outcome", "tasks_per_node", "time_min", "user", "fixed", "gives_way", "is_held"),
         *("is_over", "killed", "left", "planned_nodes", "preempts_since", "runs_again", "takes_least"),
-        "waits_for_room",
+        *("most_nodes", "size_cpus", "waits_for_room"),
     )
 
     def __init__(
         self, id: str, number: int, submitted: float, partitions: tuple[ClusterPartition, ...], limit: float
     ) -> None:
         super().__init__(id, number, submitted)
-        self.task = 0
+        self.task = self.array_limit = self.offset = 0
         self.array: str | None = None
-        self.array_limit = 0
         self.het: HetJob | None = None
-        self.offset = 0
         self.outcome: FinalJobState | None = None
-        self.user: str = ""
-        self.account: str = ""
-        self.qos = self.group = self.quality = self.reason = self.gpu_type = ""
+        self.user = self.account = self.qos = self.group = self.quality = self.reason = self.gpu_type = ""
         self.licenses: tuple[tuple[str, int], ...] = ()
         self.leaves, self.leaves_wait, self.leaves_since, self.misses_leaves = 0, 0.0, math.inf, False
-        self.partitions = partitions
-        self.limit = limit
-        self.time_min = 0.0
+        self.partitions, self.limit, self.time_min = partitions, limit, 0.0
         self.min_nodes = self.tasks = self.cpus_per_task = 1
-        self.max_nodes, self.takes_least = math.inf, False
+        self.max_nodes, self.most_nodes, self.takes_least = math.inf, math.inf, False
         self.tasks_per_node = self.memory = self.memory_per_cpu = self.gpus = self.gpus_per_task = self.nice = (
             self.restarts
         ) = 0
@@ -181,20 +177,16 @@ class SlurmJob(QueuedJob):
         self.allowed = self.fitting = -1
         self.alternatives: tuple[int, ...] = ()
         self.counts: tuple[tuple[int, int], ...] = ()
-        self.own_cpus = self.least_cpus = 0
-        self.required = 0
+        self.own_cpus = self.least_cpus = self.size_cpus = self.required = self.planned_nodes = 0
         self.is_exclusive = self.is_contiguous = self.is_held = self.is_single = False
         self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = False
         self.cpus_per_gpu = self.memory_per_gpu = 0
-        self.reservation = ""
-        self.requeues = True
+        self.reservation, self.requeues = "", True
         self.priority: dict[str, int] = {}
-        self.begin = submitted
-        self.eligible = math.inf
+        self.begin, self.eligible = submitted, math.inf
         self.stage = JobStage.PENDING
         self.started = self.end = self.planned = self.killed = self.left = 0.0
         self.fixed: int | None = None
-        self.planned_nodes = 0
         self.placement: NodeShare | None = None
         self.partition: ClusterPartition | None = None
         self.waits_for_room = self.is_over = self.runs_again = self.gives_way = False
@@ -233,6 +225,12 @@ class SlurmJob(QueuedJob):
         made = copy(self)
         made.min_nodes = made.own_cpus = nodes
         made.takes_least, made.required = True, 0
+        return made
+
+    def counted(self, nodes: int) -> SlurmJob:
+        """The same job with so many nodes at least, and with all of its CPUs."""
+        made = copy(self)
+        made.own_cpus, made.min_nodes, made.takes_least = self.cpus, max(nodes, 1), True
         return made
 
     def alone(self) -> SlurmJob:
@@ -686,12 +684,14 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
         made.tasks, made.tasks_per_node = options["tasks"], options.get("tasks_per_node", 0)
         if "nodes" not in options:
             made.min_nodes, made.max_nodes = 1, math.inf
+        made.min_nodes = min(made.min_nodes, made.tasks)  # as sbatch does, with a warning
     elif "tasks_per_node" in options:
         made.tasks = made.tasks_per_node * made.min_nodes
     made.has_tasks = bool(request.tasks or "tasks" in options or "tasks_per_node" in options)
     if made.has_tasks and (made.spreads or not math.isinf(made.max_nodes)):
         made.max_nodes = max(min(made.max_nodes, made.tasks), made.min_nodes)  # a node without a task is of no use
     made.cpus_per_task = options.get("cpus_per_task", made.cpus_per_task)
+    made.size_cpus = made.cpus if made.has_tasks or made.min_nodes >= made.max_nodes else made.cpus_per_task
     made.is_exclusive = request.exclusive or (request.is_whole and not _asks_for_cpus(options))
     times = math.ceil(made.tasks / size) if is_each else 1
     made.memory = -1 if request.memory == 0 else math.ceil((request.memory or 0) * times / _MEBIBYTE)

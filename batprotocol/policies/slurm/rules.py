@@ -15,12 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from msgspec.structs import replace
-
 from batprotocol.errors import InputError
 from batprotocol.policies.rules import PreemptionRules, PreemptionTerms, PreemptMode, ScopeUsage, exceeded
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition, members, mode_of
-from batprotocol.policies.slurm.fair_share import AccountMembers, JobAssociation, decay_of
+from batprotocol.policies.slurm.fair_share import AccountMembers, JobAssociation, LimitSet, decay_of
 from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, SlurmJob
 from batprotocol.policies.slurm.reservations import Licenses
 from batprotocol.sites.slurm.accounting import Accounting, AccountingLimits, SlurmAssociation, SlurmQos
@@ -258,7 +256,7 @@ class _RunningJob(NamedTuple):
         left: the seconds that are left of its limit, multiplied with the factor.
     """
 
-    limits: _LimitSet
+    limits: LimitSet
     tallies: tuple[UsageTotals, ...]
     tres: Mapping[str, int]
     nodes: int
@@ -271,42 +269,6 @@ class _RunningJob(NamedTuple):
 
 _TOO_LARGE: Final = "Requested partition configuration not available now: it asks for too many nodes or minutes"
 _WORDS: Final = {"cpu": "Cpu", "node": "Node", "mem": "Memory", "billing": "Billing", "energy": "Energy"}
-
-
-class _LimitSet(NamedTuple):
-    """The limits that hold for a job in a partition.
-
-    Attributes:
-        qualities: qualities of service, in turn, each with those limits that no one before it hides.
-        associations: its association and those above it, with the limits that no quality of service hides.
-        own: those of each job and user of its association.
-    """
-
-    qualities: tuple[tuple[SlurmQos, AccountingLimits], ...]
-    associations: tuple[tuple[SlurmAssociation, AccountingLimits], ...]
-    own: AccountingLimits
-
-    @classmethod
-    def of(cls, standing: JobAssociation, qualities: tuple[SlurmQos, ...]) -> _LimitSet:
-        """Those of a job.
-
-        Args:
-            standing: its association.
-            qualities: the qualities of service that limit it; the first one comes first.
-        """
-        before, turns = AccountingLimits(), []
-        for qos in qualities:
-            turns.append((qos, qos.limits.hidden_by(before)))
-            before = before.filled(qos.limits)
-        own = AccountingLimits()
-        for each in standing.chain:  # those of a user or job are of the nearest association that has one
-            own = own.filled(each.limits)
-        own = own.hidden_by(before)
-        if before.jobs_user is not None or before.jobs_account is not None:
-            own = replace(own, jobs_each=None)
-        if before.submitted_user is not None or before.submitted_account is not None:
-            own = replace(own, submitted_each=None)
-        return cls(tuple(turns), tuple((each, each.limits.hidden_by(before)) for each in standing.chain), own)
 
 
 def account_limits_of(configuration: SlurmConfiguration, accounting: Accounting) -> AccountLimits:
@@ -338,7 +300,7 @@ class AccountLimits:
         self._standings: dict[SlurmJob, JobAssociation] = {}
         self._running: dict[SlurmJob, _RunningJob] = {}
         self._last = 0  # when running jobs were charged last
-        self._sets: dict[tuple[object, ...], _LimitSet] = {}
+        self._sets: dict[tuple[object, ...], LimitSet] = {}
 
     def _tally(self, *key: object) -> UsageTotals:
         found = self._tallies.get(key)
@@ -446,13 +408,13 @@ class AccountLimits:
             return tuple(each for each in (own or other,) if each is not None)
         return (own, other) if "OverPartQOS" in own.flags else (other, own)
 
-    def _limits(self, standing: JobAssociation, partition: ClusterPartition) -> _LimitSet:
+    def _limits(self, standing: JobAssociation, partition: ClusterPartition) -> LimitSet:
         """The limits that hold for a job in a partition."""
         qualities = self._qualities(standing, partition)
         key = *(id(each) for each in standing.chain), "", *(each.name for each in qualities)
         found = self._sets.get(key)
         if found is None:
-            found = self._sets[key] = _LimitSet.of(standing, qualities)
+            found = self._sets[key] = LimitSet.of(standing, qualities)
         return found
 
     def _of(self, association: SlurmAssociation) -> UsageTotals:
@@ -491,6 +453,11 @@ class AccountLimits:
         tres = _tres(job, count, cpus)
         return next(self._after(tres, nodes, job.limit, standing, self._limits(standing, partition)), "")
 
+    def most_nodes(self, job: SlurmJob, partition: ClusterPartition) -> float:
+        """The most nodes that limits let a job have, whatever other jobs have; infinity: any number."""
+        standing = self._standings.get(job) if self.has_limits else None
+        return math.inf if standing is None else self._limits(standing, partition).most_nodes
+
     def allow_all(self, parts: Sequence[tuple[SlurmJob, ClusterPartition, NodeShare]]) -> bool:
         """Whether jobs can start together on what they would get: each one counts for those behind it."""
         begun: list[SlurmJob] = []
@@ -507,7 +474,7 @@ class AccountLimits:
                 tally.start(found.tres, found.left, -1, found.nodes)
         return not any(job.reason for job, _, _ in parts)
 
-    def _before(self, job: SlurmJob, standing: JobAssociation, whole: _LimitSet) -> Iterator[str]:
+    def _before(self, job: SlurmJob, standing: JobAssociation, whole: LimitSet) -> Iterator[str]:
         minutes, nodes, tres = job.limit, job.min_nodes, partial(_tres, job, job.min_nodes, job.cpus)
         for qos, limits in whole.qualities:
             tally = self._tally("qos", qos.name)
@@ -535,7 +502,7 @@ class AccountLimits:
                 yield "AssocMaxNodePerJobLimit"
 
     def _after(
-        self, tres: Mapping[str, int], nodes: int, limit: float, standing: JobAssociation, whole: _LimitSet
+        self, tres: Mapping[str, int], nodes: int, limit: float, standing: JobAssociation, whole: LimitSet
     ) -> Iterator[str]:
         minutes = _times(tres, limit)
         for qos, limits in whole.qualities:
@@ -766,6 +733,10 @@ class SlurmRules:
         """Whether limits allow a job to start, whatever the nodes are. If not, it has the reason."""
         job.reason = self._keeper.before(job, partition)
         return not job.reason
+
+    def most_nodes(self, job: SlurmJob, partition: ClusterPartition) -> float:
+        """The most nodes that limits let a job have, whatever other jobs have; infinity: any number."""
+        return self._keeper.most_nodes(job, partition)
 
     def may_all_start(self, parts: Sequence[tuple[SlurmJob, ClusterPartition, NodeShare]]) -> bool:
         """Whether limits allow jobs to start together, on what they would get. If not, one has the reason."""

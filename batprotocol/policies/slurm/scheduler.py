@@ -28,7 +28,7 @@ from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import ConfiguredCluster, bits_of, cluster_of, members
 from batprotocol.policies.slurm.commands import obey, read_command
 from batprotocol.policies.slurm.controller import Controller
-from batprotocol.policies.slurm.priorities import order_of
+from batprotocol.policies.slurm.priorities import BasicOrder, MultifactorOrder, MultifactorPriorities
 from batprotocol.policies.slurm.queue import SlurmJob, hetjob_of, job_of
 from batprotocol.policies.slurm.reservations import Licenses, NodeReservation
 from batprotocol.policies.slurm.rules import SlurmRules, account_limits_of, preemption_of
@@ -258,8 +258,12 @@ class SlurmScheduler(Allocating, Scheduler):
         self._unknown_keys = UnknownKeys()
 
     def _priorities(self, configuration: SlurmConfiguration) -> JobPriorities:
+        if configuration.priority.plugin == "basic":
+            return BasicOrder()
         phases = self.phases
-        return order_of(configuration, self.accounting, phases.priorities, phases.epoch, phases.calculations)
+        times = {"since": phases.priorities, "epoch": phases.epoch}
+        found = MultifactorPriorities(configuration, self.accounting, **times, calculations=phases.calculations)
+        return MultifactorOrder(found, cluster_of(configuration).nodes)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:
         self._arrivals.append(event)

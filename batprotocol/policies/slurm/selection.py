@@ -221,17 +221,36 @@ def first_start(
         if found is not None and found.start <= now:
             return found  # although the first loop would not give it these nodes: it waits then, and so do they
     if job.counts:
-        start, taken = now, 0
-        for count, each in job.counts:
-            found = selection.earliest(job.part(count), partition, nodes & each & ~taken, now, gone)
-            if found is None:
-                return None
-            start, taken = max(start, found.start), taken | found.placement.nodes
-        found = selection.earliest(job.with_nodes(taken), partition, nodes, now, gone)
-        return None if found is None else PossibleStart(max(start, found.start), found.placement)
+        return _counted_start(selection, job, partition, nodes, now, gone)
     late = 0 if job.alternatives else late
     tries = [selection.earliest(job, partition, nodes & each, now, gone, late) for each in job.alternatives or (-1,)]
     return min((each for each in tries if each is not None), key=lambda each: each.start, default=None)
+
+
+def _counted_start(
+    selection: NodeSelector, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, gone: list[SlurmJob]
+) -> PossibleStart | None:
+    """When and where a job can start that counts its features, as backfill plans it.
+
+    Slurm asks for nodes of one feature after the other, each time for all CPUs of the job. So the plan may have more
+    nodes than the job, and there may be none where the job could start. If they are fewer nodes than it needs, the
+    others may come later than the start.
+    """
+    start, taken = now, 0
+    for count, each in job.counts:
+        mine = nodes & each & ~taken
+        found = None if job.required & ~mine else selection.earliest(job.counted(count), partition, mine, now, gone)
+        if found is None:
+            return None
+        start, taken = max(start, found.start), taken | found.placement.nodes
+    rest = job.min_nodes - taken.bit_count()
+    if rest > 0:
+        mine = nodes & ~taken
+        found = None if job.required & ~mine else selection.earliest(job.counted(rest), partition, mine, now, gone)
+        if found is None:
+            return None
+        taken |= found.placement.nodes
+    return PossibleStart(start, NodeShare(taken, {}))
 
 
 def wanted_nodes(job: SlurmJob, partition: ClusterPartition, count: int) -> tuple[int, float]:
@@ -245,7 +264,7 @@ def wanted_nodes(job: SlurmJob, partition: ClusterPartition, count: int) -> tupl
         partition: its partition.
         count: the fewest nodes that it can have.
     """
-    most = min(job.max_nodes, partition.max_nodes)
+    most = min(job.max_nodes, job.most_nodes, partition.max_nodes)
     return (count if math.isinf(job.max_nodes) or job.takes_least else max(count, int(most))), most
 
 

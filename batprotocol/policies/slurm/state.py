@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from batprotocol.model import FinalJobState
 from batprotocol.policies.rules import PreemptMode
 from batprotocol.policies.slurm.clock import LoopClock, Phases
-from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, bits_of
+from batprotocol.policies.slurm.cluster import ClusterPartition, ConfiguredCluster, bits_of, members
 from batprotocol.policies.slurm.consumable import Consumable
 from batprotocol.policies.slurm.queue import (
     HetJob,
@@ -82,6 +82,10 @@ class ControllerActions(Protocol):
 class JobPriorities(Protocol):
     """The priorities of jobs."""
 
+    @property
+    def has_sizes(self) -> bool:
+        """Whether the sizes of jobs count."""
+
     def submitted(self, job: SlurmJob, now: float) -> None:
         """A job comes: it gets its first priority."""
 
@@ -108,6 +112,9 @@ class JobPriorities(Protocol):
 
     def released(self, job: SlurmJob, now: float) -> None:
         """A job is held no longer: it gets a new priority."""
+
+    def sized(self, job: SlurmJob, cpus: int) -> None:
+        """A job was tested, and would have so many CPUs."""
 
     def frees(self, job: SlurmJob) -> bool:
         """Whether a held job that is about to get another nice value is held no longer then."""
@@ -140,6 +147,11 @@ class NodeStates:
     def available(self) -> int:
         """The nodes that are neither down, drained nor failing."""
         return self._up & ~(self._drained | self._failing)
+
+    @property
+    def down(self) -> int:
+        """The nodes that are down."""
+        return self._down
 
     def goes_down(self, nodes: int) -> None:
         """Nodes are down."""
@@ -261,15 +273,45 @@ class PossibleStarts:
 
     Attributes:
         any_switches: how many jobs have taken any switches, as they had waited for few of them long enough.
+        sizes_vary: whether the priority of a job depends on the plans of backfill, by the CPUs that it would have.
     """
 
     def __init__(self, state: ControllerState) -> None:
-        self._state = state
+        self._state, self.sizes_vary = state, False
+        self._empty: Linear | None = None  # the same nodes without jobs
         self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
         self.any_switches = 0
 
+    def submitted(self, job: SlurmJob, now: float) -> None:
+        """A job comes: it gets its first priority, and then Slurm tests whether it could start on an empty cluster."""
+        state = self._state
+        state.priorities.submitted(job, now)
+        if not state.priorities.has_sizes:
+            return
+        is_range = not math.isinf(job.max_nodes) and job.max_nodes > job.min_nodes and not job.takes_least
+        is_same = len({node.cpus for node in state.cluster.nodes}) == 1
+        if not state.cluster.select.is_linear:
+            self.sizes_vary |= job.size_cpus < job.min_nodes
+            return
+        self.sizes_vary |= is_range or bool(job.counts) or not is_same
+        self._empty = self._empty or Linear(state.cluster, is_quick=state.is_quick)
+        tries = (share_now(self._empty, job, each, each.nodes & job.allowed) for each in job.partitions)
+        found = next((each for each in tries if each is not None), None)
+        if found is not None:
+            self._note_size(job, found.nodes)
+
+    def _note_size(self, job: SlurmJob, nodes: int) -> None:
+        """A job was tested, and could have these nodes: so its size counts with their CPUs, or at least one of each."""
+        state = self._state
+        if state.cluster.select.is_linear:
+            cpus = sum(state.cluster.nodes[node].cpus for node in members(nodes))
+        else:
+            cpus = max(job.size_cpus, job.min_nodes)
+        state.priorities.sized(job, cpus)
+
     def now(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> NodeShare | None:
-        """What a job gets of these nodes now; None if they are not enough."""
+        """The share that a job gets of these nodes now; None if they are not enough."""
+        job.most_nodes = self._state.rules.most_nodes(job, partition)
         found = share_now(self._state.selection, job, partition, nodes)
         if found is None and self._takes_any_switches(job, second):
             found = share_now(self._state.selection, job, partition, nodes)
@@ -281,12 +323,15 @@ class PossibleStarts:
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
     ) -> PossibleStart | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
+        job.most_nodes = self._state.rules.most_nodes(job, partition)
         leaves, job.leaves = 0 if self._takes_any_switches(job, now) else job.leaves, 0
         found = first_start(self._state.selection, job, partition, nodes, now, late=late)
         job.leaves = leaves
         if found is not None and self._state.selection.is_too_spread(job, found.placement.nodes):
             self._spread.add(job)
             return None  # although it would have few switches later
+        if found is not None and self.sizes_vary:
+            self._note_size(job, found.placement.nodes)
         if not self._state.cluster.preempts or (found is not None and found.start <= now):
             return found
         gone = self._candidates(job, partition, nodes, now)
@@ -514,11 +559,15 @@ class Endings:
     # Jobs
 
     def _again(self, job: SlurmJob) -> None:
+        nodes = 0 if job.placement is None else job.placement.nodes
+        is_lost = (
+            nodes.bit_count() > 1 and not nodes & ~self._state.nodes.down
+        )  # Slurm forgets that it has to wait then
         job.stage, job.runs_again, job.restarts = JobStage.PENDING, False, job.restarts + 1
         job.placement, job.eligible, job.is_over, job.outcome = None, math.inf, False, None
         mine = self._state
         job.submitted = float(mine.second)  # it counts as submitted once its nodes are clean
-        job.begin = job.submitted + _AGAIN
+        job.begin = job.submitted + (0 if is_lost else _AGAIN)
         mine.actions.again(job)
         mine.priorities.again(job, mine.now)
         mine.waiting.add(job)

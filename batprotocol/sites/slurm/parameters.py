@@ -724,9 +724,7 @@ _NODE: Final = (
     ParameterRow("SocketsPerBoard", field="sockets_per_board", read=_UINT16),
     ParameterRow("State", field="state", read=_state),
     ParameterRow("ThreadsPerCore", field="threads_per_core", read=_UINT16),
-    ParameterRow(
-        "TmpDisk", ParameterStanding.IDLE, "disk", _UINT32, "Only jobs with --tmp ask for it: these are named."
-    ),
+    ParameterRow("TmpDisk", ParameterStanding.IDLE, "disk", _UINT32, "It is for jobs with --tmp, which are named."),
     ParameterRow("Weight", field="weight", read=lambda text: min(_UINT32(text), _MOST_OF_32 - 1)),
     *ignored(*_ADDRESSES),
     *missed("Parameters", "RestrictedCoresPerGPU", "Topology"),

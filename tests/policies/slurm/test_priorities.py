@@ -418,15 +418,44 @@ def test_a_job_is_charged_up_to_its_end_and_not_until_its_nodes_are_clean(enforc
     assert (stopped, priorities.shares.root.usage) == (pytest.approx(seconds), pytest.approx(seconds))
 
 
-def test_a_job_whose_nodes_are_not_clean_is_charged_no_more() -> None:
-    priorities = priorities_of("PriorityDecayHalfLife=0")
+@pytest.mark.parametrize(("enforced", "seconds"), [("limits", 30), ("associations", 0)])
+def test_a_job_whose_nodes_are_not_clean_is_charged_no_more(enforced: str, seconds: int) -> None:
+    priorities = priorities_of("PriorityDecayHalfLife=0", f"AccountingStorageEnforce={enforced}")
     priorities.submitted(job(account="a"), 0.0)
     priorities.renew(0.0)
     priorities.started(1, 10.0, "p", {"cpu": 1.0})
     priorities.stopped(1, 40.0)
     priorities.renew(60.0)
     priorities.renew(120.0)
-    assert priorities.shares.root.usage == pytest.approx(30)
+    assert priorities.shares.root.usage == pytest.approx(seconds)
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 500), st.integers(1, 500))
+def test_the_tasks_of_an_array_that_wait_have_a_new_record_once_one_starts(mine: int, other: int) -> None:
+    """Classic fair share computes a factor at the first job of a user: what comes later is not charged by then."""
+    found = []
+    for waits, array in ((2, "a"), (4, "")):
+        lines = "PriorityFlags=NO_FAIR_TREE", "PriorityWeightFairshare=100000", "PriorityDecayHalfLife=0"
+        priorities = priorities_of(*lines)
+        for number, user in sorted(((1, "u"), (waits, "u"), (3, "v"))):
+            facts = job(number, account="a", user=user, array=array if user == "u" else "")
+            priorities.submitted(facts, 0.0)
+        priorities.renew(0.0)
+        priorities.started(1, 0.0, "p", {"cpu": float(mine)})
+        priorities.started(3, 0.0, "p", {"cpu": float(other)})
+        priorities.renew(60.0)
+        found.append(priorities.parts(waits)["p"].fairshare)
+    assert found[0] == found[1] > 0
+
+
+def test_the_cpus_of_a_test_count_from_the_next_calculation_on() -> None:
+    priorities = priorities_of("PriorityWeightJobSize=1000")
+    first = priorities.submitted(job(), 0.0)
+    priorities.sized(1, 32)
+    assert (first, priorities.priorities(1)) == ({"p": 250}, {"p": 250})
+    priorities.renew(60.0)
+    assert priorities.priorities(1) == {"p": 625}
 
 
 def test_known_calculations_take_the_place_of_those_that_are_due_near_them() -> None:

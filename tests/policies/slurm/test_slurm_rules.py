@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.policies.slurm.clock import Phases
-from batprotocol.policies.slurm.cluster import ClusterPartition
+from batprotocol.policies.slurm.cluster import ClusterPartition, cluster_of
 from batprotocol.policies.slurm.fair_share import AccountMembers
 from batprotocol.policies.slurm.queue import SlurmJob, SlurmQueue
 from batprotocol.policies.slurm.rules import AccountLimits, UsageTotals
-from batprotocol.policies.slurm.selection import SwitchTree
+from batprotocol.policies.slurm.selection import SwitchTree, wanted_nodes
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.accounting import Accounting, AccountingLimits, SlurmAssociation, SlurmQos, accounting_of
 from batprotocol.sites.slurm.configuration import SwitchLine, configuration_of
@@ -476,6 +476,31 @@ def test_a_node_that_jobs_share_counts_once() -> None:
     assert limits.after(asked, PART, 2, 4, 0b110) == "AssocGrpNodeLimit"
     limits.ended(second, 20.0)
     assert limits.after(asked, PART, 2, 4, 0b110) == ""
+
+
+@pytest.mark.parametrize(
+    ("account", "high", "normal_most", "high_most"),
+    [
+        (NONE, AccountingLimits(tres={"node": 4}), math.inf, 4),
+        (AccountingLimits(tres={"node": 3}), AccountingLimits(tres_job={"node": 4}), 3, 3),
+        (AccountingLimits(tres={"node": 3}), AccountingLimits(tres={"node": 4}, tres_user={"node": 5}), 3, 4),
+        (AccountingLimits(tres_job={"node": 2}), NONE, 2, 2),
+        (AccountingLimits(tres={"cpu": 2}), NONE, math.inf, math.inf),
+    ],
+)
+def test_limits_bound_the_nodes_of_a_range(
+    account: AccountingLimits, high: AccountingLimits, normal_most: float, high_most: float
+) -> None:
+    """As in a recorded run: `-N3-9` of a quality of service with GrpTRES=node=4 has four nodes, and does not wait."""
+    limits = keeper(account=account, high=high)
+    found = of_user("1", limits), of_user("2", limits, qos="high")
+    assert tuple(limits.most_nodes(each, PART) for each in found) == (normal_most, high_most)
+    bounded, partition = (
+        found[1],
+        cluster_of(configuration_of("NodeName=n[0-9]\nPartitionName=p Nodes=ALL")).partitions[0],
+    )
+    bounded.min_nodes, bounded.max_nodes, bounded.most_nodes = 1, 9, high_most
+    assert wanted_nodes(bounded, partition, 1)[0] == min(high_most, 9)
 
 
 def test_a_limit_of_a_quality_of_service_hides_that_of_the_account_of_the_same_resource() -> None:

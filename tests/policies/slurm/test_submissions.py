@@ -15,10 +15,9 @@ from test_main_loop import Starter, queue_of
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile, Job, JobSubmittedEvent
 from batprotocol.policies.slurm import SlurmScheduler
-from batprotocol.policies.slurm.cluster import cluster_of
+from batprotocol.policies.slurm.cluster import ClusterSizes, cluster_of
 from batprotocol.policies.slurm.commands import read_command
 from batprotocol.policies.slurm.loops import StartOutcome, run_main
-from batprotocol.policies.slurm.priorities import ClusterSizes
 from batprotocol.policies.slurm.queue import SlurmJob, job_of
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.configuration import SchedulerParameters, configuration_of, switches_of
@@ -118,6 +117,22 @@ def test_a_job_that_a_limit_stops_anew_stops_those_behind_it() -> None:
         starter.rules.may_start = may_start  # type: ignore[method-assign]
         run_main(queue, starter, SchedulerParameters(assoc_limit_stop=True), is_full=True, is_quick=False)
         assert [id for id, _ in starter.tried] == tried
+
+
+@pytest.mark.parametrize(
+    ("asked", "cpus"),
+    [([2, 2], 2), ([2, 4], 1), ([1, 1], 1)],
+)
+def test_a_range_of_nodes_asks_for_one_task(asked: list[int], cpus: int) -> None:
+    """sbatch gives each node a task only if their number is certain."""
+    assert made(slurm={"nodes": asked, "shares": True}).size_cpus == cpus
+    assert made(slurm={"nodes": asked, "shares": True, "tasks": 3}).size_cpus == 3
+
+
+@pytest.mark.parametrize(("nodes", "tasks"), [([3, 3], 2), ([2, 4], 1), ([2, 2], 4)])
+def test_a_job_has_no_more_nodes_than_tasks(nodes: list[int], tasks: int) -> None:
+    job = made(slurm={"nodes": nodes, "tasks": tasks, "shares": True})
+    assert (job.min_nodes, job.max_nodes) == (min(nodes[0], tasks), min(nodes[1], tasks))
 
 
 @pytest.mark.parametrize(("unit", "memory"), [("CR_Core_Memory", 4000), ("CR_Core", 0)])

@@ -321,3 +321,20 @@ def test_the_last_number_of_gpus_on_each_node_counts(args: tuple[str, ...], gres
 )
 def test_sbatch_leaves_out_named_nodes_that_would_have_no_task(args: tuple[str, ...], nodes: str) -> None:
     assert submitted(*args)["slurm"]["nodelist"] == nodes
+
+
+@pytest.mark.parametrize(
+    ("nodes", "down", "waits"), [(1, "n0", True), (2, "n[0-1]", False), (2, "n0", True), (3, "n[0-2]", False)]
+)
+def test_a_job_waits_after_a_failure_if_a_node_is_cleaned_or_it_had_only_one(
+    nodes: int, down: str, waits: bool
+) -> None:
+    """So it was for 8 jobs of two recorded runs: a job whose nodes all go down is forgotten to wait for 121 s."""
+    job = {"nodes": nodes, "runs": 60.0, "requeue": True}
+    commands = (
+        (10.0, f"scontrol update NodeName={down} State=DOWN Reason=x"),
+        (20.0, f"scontrol update NodeName={down} State=RESUME"),
+    )
+    time, _ = starts(f"{NODES}\n{ALL}", job, commands=commands)["0"]
+    assert (time > 131) == waits
+    assert time < 200

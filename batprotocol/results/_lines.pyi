@@ -1,0 +1,3 @@
+from typing import Any
+
+def fill(format: str, values: tuple[Any, ...], /) -> str: ...
