@@ -237,13 +237,19 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
             data["begin"] = value
         elif name in ("requeue", "no-requeue"):
             data["requeue"] = name == "requeue"
-        elif name == "exclusive" and value == "user":
-            slurm["exclusive_user"] = True
-        elif name in ("exclusive", "contiguous"):
+        elif name in ("exclusive", "oversubscribe"):  # the last one counts
+            data.pop("exclusive", None)
+            for each in ("exclusive_user", "oversubscribe"):
+                slurm.pop(each, None)
+            if name == "exclusive" and value != "user":
+                data["exclusive"] = True
+            else:
+                slurm["exclusive_user" if name == "exclusive" else name] = True
+        elif name == "contiguous":
             data[name] = True
         elif name == "hold":
             slurm["hold"] = True
-        elif name in ("use-min-nodes", "spread-job", "oversubscribe"):
+        elif name in ("use-min-nodes", "spread-job"):
             slurm[name.replace("-", "_")] = True
         elif name in ("nodelist", "exclude"):
             slurm[name] = value

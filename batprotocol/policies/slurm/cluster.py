@@ -391,11 +391,13 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
 
     def _has_memory(self, size: JobSize) -> bool:
         """Whether the memory of a job on each node is within its limit."""
-        if not self.max_memory_per_node:
+        if not (self.max_memory_per_node or self.max_memory_per_cpu):
             return True
         per_cpu = size.memory_per_cpu or (0 if size.memory or self.memory_per_node else self.memory_per_cpu)
         cpus = self.first_cpus if size.is_whole or self.is_exclusive else size.cpus_on_node
         each = self.first_memory if size.memory < 0 else size.memory or self.memory_per_node or self.first_memory
+        if self.max_memory_per_cpu:
+            return bool(per_cpu) or each <= self.max_memory_per_cpu * self.first_cpus
         return (per_cpu * cpus or each) <= self.max_memory_per_node
 
     def takes(self, size: JobSize, reservation: str) -> bool:
@@ -589,7 +591,8 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: S
     over = jobs.over_time_limit if line.over_time_limit is None else line.over_time_limit
     nodes = bits_of(numbers[name] for name in line.nodes if name in numbers)
     own = line.max_memory_per_cpu or line.max_memory_per_node
-    most = line if own else jobs  # a limit of its own takes the place of both
+    most = line if own else jobs  # a limit of its own takes the place of both, and so does a default
+    usual = line if line.memory_per_cpu or line.memory_per_node else jobs
     first = configuration.nodes[(nodes & -nodes).bit_length() - 1] if nodes else None
     return ClusterPartition(
         line.name,
@@ -605,8 +608,8 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: S
         rows=line.over_subscribe_jobs if line.over_subscribe in ("force", "yes") else 1,
         is_of_user=line.exclusive_user,
         is_forced=line.over_subscribe == "force",
-        memory_per_cpu=line.memory_per_cpu or jobs.memory_per_cpu or 0,
-        memory_per_node=line.memory_per_node or jobs.memory_per_node or 0,
+        memory_per_cpu=usual.memory_per_cpu or 0,
+        memory_per_node=usual.memory_per_node or 0,
         cpus_per_gpu=line.cpus_per_gpu or jobs.cpus_per_gpu or 0,
         memory_per_gpu=line.memory_per_gpu or jobs.memory_per_gpu or 0,
         max_cpus=math.inf if line.max_cpus_per_node is None else line.max_cpus_per_node,

@@ -348,10 +348,10 @@ class NodeChoice:
         weight, room, cluster = self._selection.weight, self._room, self._selection.cluster
         if self._job.spreads:
             return sorted(nodes, key=lambda node: (weight(node), node))
-        if cluster.select.least_loaded or self._partition.is_spread:
-            return sorted(nodes, key=lambda node: (weight(node), -room.idle_share(node), node))
         if cluster.select.serial_at_end and self._demand.cpus == 1 and self._counts[1] == 1:
             return sorted(nodes, key=lambda node: (weight(node), -node))
+        if cluster.select.least_loaded or self._partition.is_spread:
+            return sorted(nodes, key=lambda node: (weight(node), -room.idle_share(node), node))
         return None
 
     @property

@@ -151,20 +151,24 @@ class NodeReservations:
             return ""
         return f"Access denied to requested reservation {shown(own.name)}"
 
+    def magnets(self, second: int) -> list[NodeReservation]:
+        """The magnetic reservations that last."""
+        return [each for each in self._known.values() if each.is_magnetic and each.begin <= second < each.end]
+
     def attempts(
         self, entries: list[RankedEntry], second: int, account_of: Callable[[SlurmJob], str]
     ) -> Iterator[SlurmEntry]:
-        """The attempts of the first loop to start the jobs of its queue.
+        """The attempts of a loop to start the jobs of its queue.
 
         Jobs that may use a magnetic reservation which lasts are tried there first, in the order of the jobs that name
-        theirs. If they do not start, they name none again.
+        theirs. If they do not start, they name none again, and are tried as others are.
 
         Args:
             entries: the entries of the queue, in their order.
             second: the time in whole seconds.
             account_of: the account of a job.
         """
-        magnets = [each for each in self._known.values() if each.is_magnetic and each.begin <= second < each.end]
+        magnets = self.magnets(second)
         if not magnets:
             yield from (entry for _, _, entry in entries)
             return
@@ -180,7 +184,8 @@ class NodeReservations:
                 continue
             job.reservation = name
             try:
-                yield entry
+                if not self.never_fits(job, second):
+                    yield entry
             finally:
                 if job.stage is JobStage.PENDING:
                     job.reservation = ""

@@ -208,7 +208,8 @@ def attracted(*jobs: tuple[int, float], flags: str = "MAGNETIC") -> list[tuple[s
 
     They come one after the other, 3 s apart, and run for ten minutes. A job of another user comes last.
     """
-    conf = "SchedulerParameters=batch_sched_delay=0,sched_interval=2\nNodeName=n[0-3]\nPartitionName=p Nodes=ALL"
+    loops = "SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2"
+    conf = f"{loops}\nNodeName=n[0-3]\nPartitionName=p Nodes=ALL"
     create = "scontrol create reservation ReservationName=m StartTime=now Duration=5 Users=ada Nodes=n[1-2]"
     events = ExternalEventList.of([(1.0, json.dumps({"slurm": f"{create} Flags={flags}"}))], corrected=True)
     rows = [(*each, "ada") for each in jobs] + [(1, 1.0, "bob")]
@@ -237,7 +238,7 @@ def test_a_magnetic_reservation_attracts_jobs_of_its_users_as_far_as_it_has_node
 
 @pytest.mark.parametrize(("wait", "start"), [(0, 6.0), (30, 16.0), (4, 10.0)])
 def test_no_job_starts_while_the_nodes_of_another_are_not_clean(wait: int, start: float) -> None:
-    """The nodes of job 0 are clean 10 s after its end at 5 s; job 1 could have other ones. CompleteWait counts seconds."""
+    """The nodes of job 0 are clean 10 s after its end at 5 s; job 1 could have other ones."""
     loops = "SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1"
     conf = f"{loops}\nCompleteWait={wait}\nNodeName=n[0-1]\nPartitionName=p Nodes=ALL Default=YES"
     jobs = [StaticJob("0", 1.0, 1, DelayProfile(4.0), 600.0), StaticJob("1", 5.5, 1, DelayProfile(4.0), 600.0)]
