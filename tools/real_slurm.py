@@ -18,6 +18,8 @@ python tools/real_slurm.py --random 1 --count 3 --kind backfill --kind cores --o
 python tools/real_slurm.py --random 1 --parallel 3 --output elsewhere     # all kinds
 python tools/real_slurm.py --pack elsewhere --output archives             # one file for each kind
 
+python tools/real_slurm.py --again recorded/backfill/01.json.xz --output elsewhere   # the same jobs once more
+
 python tools/real_slurm.py --drawn 50                                     # how often each option is drawn
 
 A random run has a cluster, a configuration and a workload of a kind, made from a seed. The kinds whose names begin with
@@ -41,6 +43,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -55,7 +58,7 @@ from slurming.clusters import Cluster  # noqa: E402
 from slurming.recorder.archives import pack  # noqa: E402
 from slurming.recorder.drawn import drawn_by, drawn_table  # noqa: E402
 from slurming.recorder.kinds import KINDS, plan  # noqa: E402
-from slurming.recorder.plans import Plan  # noqa: E402
+from slurming.recorder.plans import Plan, recorded_plan  # noqa: E402
 from slurming.recorder.runs import chosen, record_all, run_plan  # noqa: E402
 from slurming.running import run, text_of  # noqa: E402
 from slurming.sites import site  # noqa: E402
@@ -161,17 +164,25 @@ def end_all() -> None:
         stdin.close()
 
 
+def plans_of(paths: Sequence[Path]) -> dict[tuple[str, int], Plan]:
+    """The plans of recordings, by their kinds and seeds."""
+    plans = (recorded_plan(json.loads(lzma.decompress(path.read_bytes()))) for path in paths)
+    return {(each.kind, each.seed): each for each in plans}
+
+
 def record_random(given: argparse.Namespace) -> int:
     """Record random runs. A signal to end ends all daemons, too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="slurm-") as name:
+        again = plans_of(given.again)
         missing = record_all(
-            chosen(given.kind or [], given.random, given.count),
+            iter(again) if again else chosen(given.kind or [], given.random, given.count),
             given.output or Path("slurm-recorded"),
             lambda plan, port: record_plan(plan, given.speed, port),
             parallel=given.parallel,
             folder=Path(name),
             interrupt=end_all,
+            made=lambda kind, seed: again[kind, seed] if again else plan(kind, seed),
         )
         return int(missing > 0)
     return 130
@@ -188,6 +199,14 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1, help="the number of seeds (default: 1)")
     parser.add_argument("--kind", action="append", choices=[*KINDS], help="the kinds of random runs; all unless given")
     parser.add_argument("--parallel", type=int, default=1, help="the clusters that run at once (default: 1)")
+    parser.add_argument(
+        "--again",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        default=[],
+        help="record these recordings once more",
+    )
     parser.add_argument("--pack", type=Path, metavar="FOLDER", help="pack the random runs of a folder")
     parser.add_argument(
         "--drawn", type=int, metavar="COUNT", help="print how many plans of the seeds up to COUNT draw each option"
@@ -206,7 +225,7 @@ def main() -> int:
         for kind, count in pack(given.pack, given.output or RANDOM).items():
             print(f"{kind}: {count}")
         return 0
-    if given.random is not None:
+    if given.random is not None or given.again:
         return record_random(given)
     if given.site is not None:
         write_site(record(site(given.site, given.jobs), given.speed), given.output or SITE)

@@ -249,6 +249,49 @@ def special(draw: Random) -> tuple[Plan, Questions]:
     return Plan("special", 0, conf, groups, [line], []), question
 
 
+def gpu_defaults(draw: Random) -> tuple[Plan, Questions]:
+    """Nodes with GPUs that bring CPUs and memory along, and jobs that name their tasks."""
+    first = draw.choice(["CPUs=4", "CPUs=8", _EIGHT])
+    groups = [
+        Nodes(3, f"{first} RealMemory=16000 Gres=gpu:{draw.choice([2, 3])}"),
+        Nodes(2, f"CPUs=4 RealMemory=16000 Gres=gpu:2 {draw.choice(['', 'Weight=5'])}".strip()),
+        Nodes(1, "CPUs=4 RealMemory=8000"),
+    ]
+    count = groups[0].conf[-1]
+    gres = "\n".join(
+        f"NodeName=n{node} Name=gpu File=/dev/gpu[0-{int(count if node < 3 else 2) - 1}]" for node in range(5)
+    )
+    default = draw.choice(["DefCpuPerGPU=2", "DefCpuPerGPU=2", "DefCpuPerGPU=1", "DefCpuPerGPU=3"])
+    line = f"{_ALL} {default} {draw.choice(['', 'DefMemPerGPU=3000'])} DefMemPerCPU=800 State=UP"
+
+    def question(draw: Random) -> list[str]:
+        tasks, some, few = draw.randint(1, 4), draw.randint(1, 4), draw.randint(1, 3)
+        sizes = (
+            f"-n{tasks}",
+            f"-n{tasks}",
+            "-n1",
+            f"-N1 -n{tasks}",
+            f"-N1 --ntasks-per-node={few}",
+            f"-N{few}",
+            f"-n{tasks} -c2",
+        )
+        words = _one_of(draw, *sizes, f"-N2 --ntasks-per-node={few}", f"-N2 -n{tasks}", "-c1", "")
+        gpus = (
+            f"--gpus={some}",
+            f"--gpus={some}",
+            f"--gpus={few}",
+            f"--gpus-per-node={few}",
+            f"--gres=gpu:{few}",
+            "--gpus-per-task=1",
+        )
+        words += _one_of(draw, *gpus, "-t 9")
+        more = f"--cpus-per-gpu={few}", "--mem-per-gpu=2000", "--mem=3000", "--exclusive"
+        return words + (_one_of(draw, *more) if "-t" not in words and draw.random() < 0.25 else [])
+
+    conf = _conf(draw.choice(["CR_Core", "CR_CPU", "CR_CPU_Memory", "CR_Core_Memory"]), GresTypes="gpu")
+    return Plan("gpu_defaults", 0, conf, groups, [" ".join(line.split())], [], gres=gres), question
+
+
 KINDS: Final[Mapping[str, Callable[[Random], tuple[Plan, Questions]]]] = {
     "sharing": sharing,
     "features": features,
@@ -257,6 +300,7 @@ KINDS: Final[Mapping[str, Callable[[Random], tuple[Plan, Questions]]]] = {
     "trees": trees,
     "capped": capped,
     "special": special,
+    "gpu_defaults": gpu_defaults,
 }
 """The kinds: each draws a cluster, and draws the questions."""
 

@@ -1,5 +1,5 @@
-from batprotocol.policies.slurm.loops import PlannedNodes
 from batprotocol.policies.slurm.queue import JobStage, RankedEntry, SlurmEntry, SlurmJob
+from batprotocol.policies.slurm.reservations import PlannedNodes
 
 class Releases(tuple[list[float], list[int]]):
     def __new__(cls, width: int, jobs: list[tuple[float, int, int]], free: int, /) -> Releases: ...

@@ -21,7 +21,7 @@ from batprotocol._util.deprecation import old_names
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import format_hosts, frozen_hosts
-from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.policies.slurm import Phases, SlurmScheduler
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.texts import span
 from batprotocol.studies.comparing.schedules import Schedule
@@ -65,6 +65,7 @@ __all__ = [
     "phases_of",
     "read_recording",
     "read_recordings",
+    "recorded_again",
     "recorded_schedule",
     "replay",
     "replayed",
@@ -386,15 +387,19 @@ def _reserving(run: Mapping[str, Any], name: str, nodes: str) -> str:
     raise ValueError(f"expected a command that makes the reservation {name}, got none")
 
 
-def scheduler_of(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -> SlurmScheduler:
+def scheduler_of(
+    run: Mapping[str, Any], *, seed: int | None = None, phases: Phases | None = None, **options: Any
+) -> SlurmScheduler:
     """The policy for a recorded run.
 
     Args:
         run: the recording.
         seed: draws when the loops run; None: they run at the recorded moments.
+        phases: when the loops run, whatever the seed is.
         options: further arguments of `SlurmScheduler`.
     """
-    phases = phases_of(run) if seed is None else drawn_phases_of(run, seed)
+    if phases is None:
+        phases = phases_of(run) if seed is None else drawn_phases_of(run, seed)
     return SlurmScheduler(configuration_of_run(run), phases, accounting=accounting_of_run(run), **options)
 
 
@@ -418,19 +423,21 @@ class Replay(NamedTuple):
     interval: float = 30.0
 
 
-def replay(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -> Replay:
+def replay(run: Mapping[str, Any], *, seed: int | None = None, phases: Phases | None = None, **options: Any) -> Replay:
     """Simulate a recorded run: the same jobs and events, under the policy `slurm`.
 
     Args:
         run: the recording.
-        seed: draws when the loops run, as a user of a slurm.conf has it; None: they run at the recorded moments.
+        seed: draws when the loops of a Slurm run that has just started (`drawn_phases_of`); None: they run at the
+            recorded moments.
+        phases: when the loops run, whatever the seed is.
         options: further arguments of `SlurmScheduler`.
 
     Raises:
         InputError: something in the recording cannot be read.
     """
     with readable(str(run.get("config", "recording"))):
-        scheduler = scheduler_of(run, seed=seed, **options)
+        scheduler = scheduler_of(run, seed=seed, phases=phases, **options)
         unfollowed = unfollowed_of(run)
         if unfollowed:
             name = run.get("config") or "the recording"
@@ -461,6 +468,49 @@ def replay(run: Mapping[str, Any], *, seed: int | None = None, **options: Any) -
     rows = {f"{row.workload_name}!{row.job_id}": row for row in result.jobs}
     interval = scheduler.configuration.scheduler.bf_interval
     return Replay(starts, rows, asked, [node.name for node in nodes], submitted, interval)
+
+
+def recorded_again(run: Mapping[str, Any], other: Mapping[str, Any]) -> Replay:
+    """Another recording of the same plan, in the place of a replay: it shows how equal a real Slurm is to itself.
+
+    A job has its number in the first recording, and waits from its submission there. Jobs that only one Slurm took are
+    left out.
+
+    Args:
+        run: the recording.
+        other: a recording of the same plan.
+
+    Raises:
+        InputError: the two have other jobs, or something in a recording cannot be read.
+    """
+    with readable(str(run.get("config", "recording"))):
+        mine, others = _by_place(run), _by_place(other)
+        both = mine.keys() & others.keys()
+        if any(_plan_of(mine[place]) != _plan_of(others[place]) for place in both):
+            raise InputError("expected another recording of the same plan, got one with other jobs")
+        numbers = {str(others[place]["id"]): str(mine[place]["id"]) for place in both}
+        starts = []
+        for start in starts_of(other):
+            first = re.split("[_+]", start.job)[0]
+            if first in numbers:
+                names = ",".join(expanded_names(start.nodes))
+                starts.append(start._replace(job=numbers[first] + start.job[len(first) :], nodes=names))
+        asked, submitted = dict[str, dict[str, Any]](), dict[str, float]()
+        for number, time, data in jobs_of(run):
+            asked[number], submitted[number] = data, time
+        configuration = configuration_of_run(run)
+        names_of = [node.name for node in configuration.nodes]
+        return Replay(starts, {}, asked, names_of, submitted, configuration.scheduler.bf_interval)
+
+
+def _by_place(run: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
+    """The submissions that Slurm took, by their places in the plan."""
+    return {each.get("index", place): each for place, each in enumerate(run["submissions"]) if each["id"] >= 0}
+
+
+def _plan_of(submission: Mapping[str, Any]) -> tuple[Any, ...]:
+    """That which is the same for a job in all recordings of its plan: arguments may have numbers of other jobs."""
+    return submission.get("user"), submission.get("run"), submission.get("runs"), len(submission["args"])
 
 
 def replayed(run: Mapping[str, Any], **options: Any) -> list[Start]:

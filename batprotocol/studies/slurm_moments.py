@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -72,25 +73,58 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     )
 
 
-def drawn_phases_of(run: Mapping[str, Any], seed: int) -> Phases:
+def drawn_phases_of(run: Mapping[str, Any], seed: int, *, just_started: bool = True) -> Phases:
     """When the loops of a Slurm run that a seed draws: no recorded moment, but the hour and the speed of the recording.
 
     Args:
         run: the recording.
         seed: the seed, >= 0.
+        just_started: whether its Slurm has started 3 to 8 s before the recording begins, as that of each recorder of
+            the project. Its loops and checks then begin with it. Else it has run for long, and they are anywhere in
+            their periods.
     """
     configuration = configuration_of_run(run)
-    found = Phases.drawn(seed, configuration.scheduler, configuration.priority.calc_period)
+    loops = configuration.scheduler
     speed: float = run["speed"]
-    return msgspec.structs.replace(
-        found,
+    chance = random.Random(f"start of a Slurm {seed}")
+    found = msgspec.structs.replace(
+        Phases.drawn(seed, loops, configuration.priority.calc_period),
+        period=1.0 + chance.uniform(*_SLOWER) * speed,
         epilog=_EPILOG * speed,
         others=_EPILOG * run["speed"],
         cleaning=_CLEANING * speed,
         epoch=run["t0_epoch_mod_86400"],
     )
+    if not just_started:
+        return found
+    start = -chance.uniform(*_STARTED)
+    first = min(submitted_of(run).values(), default=0.0)
+    backfill = start + loops.bf_interval
+    while backfill < first:  # it runs then, with nothing to do, and sleeps again
+        backfill += loops.bf_interval + _REST
+    return msgspec.structs.replace(
+        found,
+        ticks=(start + math.ceil(-start / found.period) * found.period,),
+        full=start,
+        last=chance.uniform(start, first),  # nodes that answer for the first time have the first loop run, too
+        limits=start,
+        reservations=start,
+        backfill=backfill,
+        priorities=_calculation_of(start, speed),
+    )
 
 
+def _calculation_of(start: float, speed: float) -> float:
+    """When priorities are computed first: the thread wakes at a whole second, and takes a real moment."""
+    return math.floor(start) + 0.045 * speed
+
+
+_STARTED: Final = (3.0, 8.0)
+"""The seconds from the start of slurmctld to the begin of a recording: nine in ten of those with odd seeds."""
+_SLOWER: Final = (0.001, 0.003)
+"""The seconds of the machine by which a tick is longer than a second: it is ten naps, and some work."""
+_REST: Final = 0.01
+"""The seconds that a run of the second loop with nothing to do counts as."""
 _AGES: Final = 'sprio -h -o "%i %u %Y %A %F %J %P %Q %N %T"'
 """The command of a sample that prints the parts of priorities."""
 _PRIORITY: Final = re.compile(r"JobId=(\S+) (?:Prio|unable to schedule .*Priority)=(\d+)")
@@ -384,9 +418,7 @@ def _priorities(
             if priority != found[2]:
                 changes.append((before, time))
             seen[found[1]] = time, found[2]
-    usual: float = (
-        math.floor(full) + 0.045 * run["speed"]
-    )  # the thread wakes at a whole second, and takes a real moment
+    usual = _calculation_of(full, run["speed"])
     seconds = _calculated(run, usual, configuration)
     offsets = Counter(second - math.floor(usual + due * period) for due, second in seconds.items())
     often = max(offsets, key=lambda each: (offsets[each], -abs(each)), default=None)

@@ -43,12 +43,12 @@ from batprotocol.sites.slurm.parameters import (
 from batprotocol.studies.recorded import SBATCH
 
 sys.path.append(str(ROOT / "tools"))
-from real_slurm import expanded, record_plan
+from real_slurm import expanded, plans_of, record_plan
 from slurming.recorder.archives import packed, unpacked
 from slurming.recorder.drawn import drawn_by, drawn_table
 from slurming.recorder.driving import REFUSED
 from slurming.recorder.kinds import KINDS, plan
-from slurming.recorder.plans import FIRST, Plan
+from slurming.recorder.plans import FIRST, Plan, recorded_plan
 from slurming.recorder.reading import faults
 from slurming.recorder.runs import ATTEMPTS, chosen, record_all
 from slurming.recorder.workloads import jobs, sized
@@ -253,6 +253,43 @@ def test_a_useless_recording_is_made_again(tmp_path: Path) -> None:
     assert packed(good) == packed(packed(good))
     with pytest.raises(KeyError):
         chosen(["nonsense"], 1, 1)
+
+
+@pytest.mark.parametrize("kind", [name for name in KINDS if (RANDOM / f"{name}.json.xz").exists()])
+def test_the_plan_of_a_recording_is_the_one_that_it_was_made_of(kind: str) -> None:
+    """So the same jobs can be recorded once more. Jobs that were never submitted are left out."""
+    runs = [run for run in random_runs(kind) if run["seed"] in range(31, 35)]
+    for run in runs:
+        found, made = recorded_plan(run), plan(kind, run["seed"])
+        assert (found.kind, found.seed, found.slurm_conf, found.nodes) == (kind, made.seed, made.slurm_conf, made.nodes)
+        assert (found.partitions, found.setup, found.topology) == (made.partitions, made.setup, made.topology)
+        assert found.gres == made.gres.strip()
+        assert found.accounted == made.accounted
+        assert len(found.submissions) == len(made.submissions)
+        for again, asked in zip(found.submissions, made.submissions, strict=True):
+            assert (again.runs, again.user, again.exit) == (asked.runs, asked.user, asked.exit)
+            assert asked.at <= again.at < asked.at + 10
+            words = [re.sub(r"\{\d+\}", "[0-9]+", re.sub(r"([][()*+?.|&^$\\])", r"\\\1", word)) for word in asked.args]
+            assert all(re.fullmatch(word, own) for word, own in zip(words, again.args, strict=True))
+        assert [given.cmd[:1] for given in found.events] == [given.cmd[:1] for given in made.events]
+        assert found.longest > run["log"][-1][0]
+
+
+def test_a_recording_is_recorded_again(tmp_path: Path) -> None:
+    good = random_runs("builtin")[0] | {"sdiag": []}
+    path = tmp_path / "given.json.xz"
+    path.write_bytes(lzma.compress(json.dumps(good).encode()))
+    again = plans_of([path])
+    (which,) = again
+
+    def record(made: Plan, port: int) -> dict[str, Any]:
+        assert made is again[which]
+        return good
+
+    assert which == ("builtin", good["seed"])
+    wanted = {"folder": tmp_path, "interrupt": list, "made": lambda *each: again[each]}
+    assert record_all(iter(again), tmp_path / "out", record, **wanted) == 0
+    assert [each.name for each in (tmp_path / "out" / "builtin").iterdir()] == [f"{good['seed']:02}.json.xz"]
 
 
 @pytest.mark.long

@@ -273,6 +273,14 @@ no_later(Loop *loop, double until)
     loop->until = until < loop->until ? until : loop->until;
 }
 
+/* A job has no plan as it could not start before a time: `_is_too_late` of loops.py. */
+static void
+too_late(const Plan *self, Loop *loop, int64_t time)
+{
+    int64_t until = time - self->end + loop->now - 1;
+    no_later(loop, (double)(until > loop->now ? until : loop->now));
+}
+
 /* Plan a job: `_plan` of loops.py. */
 static int
 keep(Plan *self, Loop *loop, PyObject *job, const Row *row, int64_t start, int64_t first, int64_t last, double earlier)
@@ -316,14 +324,17 @@ test(Plan *self, Loop *loop, PyObject *job, const Row *row)
         return -1;
     }
     both(mine, row->nodes, scratch_of(self, ASKED), words);
-    no_later(loop, begin_after(self, now + length) - (double)length - 1);
+    double moves = begin_after(self, now + length) - (double)length - 1;
+    if (row->flags & CHOOSES) {
+        no_later(loop, moves);
+    }
     for (;;) {
         int64_t begin = later, start;
         if (!only_now) {
             begin = next_room(self, begin, length, mine, row->count, loop->releases);
         }
         if (begin > self->end) {
-            loop->until = (double)now;
+            too_late(self, loop, begin);
             break;
         }
         later = usable_nodes(self, begin, begin + length, mine, usable);
@@ -334,10 +345,13 @@ test(Plan *self, Loop *loop, PyObject *job, const Row *row)
         if (found < 0) {
             return -1;
         }
+        if (later && !only_now && (!found || (start > later && begin <= now))) {
+            continue; /* with fewer nodes, too */
+        }
+        if (begin <= now) {
+            no_later(loop, moves);
+        }
         if (!found) {
-            if (later && !only_now) {
-                continue;
-            }
             break;
         }
         loop->has_moved |= begin > start;
@@ -360,8 +374,11 @@ test(Plan *self, Loop *loop, PyObject *job, const Row *row)
         }
         int64_t first = rounded(self, loop, start), last = rounded(self, loop, start + length);
         if (start > self->end) {
-            loop->until = (double)now;
+            too_late(self, loop, start);
             break;
+        }
+        if (first >= self->end) {
+            loop->until = (double)now;
         }
         if (overlaps(self, first, last, chosen)) {
             later = start > begin || !misses ? start : start + self->resolution;

@@ -63,6 +63,11 @@ def members(bits: int) -> list[int]:
     >>> members(9)
     [0, 3]
     """
+    if bits < 0:
+        raise ValueError("expected a set of known nodes, got one without an end")
+    size = bits.bit_length()
+    if size > 64 and bits.bit_count() > 8:  # in one step
+        return [node for node, bit in enumerate(bin(bits)[:1:-1]) if bit == "1"]
     found = []
     while bits:
         low = bits & -bits

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from itertools import accumulate
+from operator import or_
 from typing import Final
 
 from batprotocol.policies.slurm.cluster import (
@@ -20,8 +22,15 @@ from batprotocol.policies.slurm.cluster import (
     members,
 )
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
-from batprotocol.policies.slurm.resources import CoreRows, FreeResources, GresOffer, NodeDemand, demand_of
-from batprotocol.policies.slurm.selection import PossibleStart, SwitchTree, tree_of, wanted_nodes
+from batprotocol.policies.slurm.resources import (
+    CoreRows,
+    FreeResources,
+    GresOffer,
+    LaterResources,
+    NodeDemand,
+    demand_of,
+)
+from batprotocol.policies.slurm.selection import NodeReleases, PossibleStart, SwitchTree, tree_of, wanted_nodes
 
 __all__ = ["Consumable", "NodeChoice"]
 
@@ -30,21 +39,33 @@ _WINDOW = 30
 """Jobs that end within so many seconds are taken away together when a start is looked for, then in twice as many."""
 
 
+_KINDS: Final = 200
+"""The kinds of shares for which nodes are kept."""
+
+
 class Consumable:
     """Shares of nodes.
 
     Args:
         cluster: the cluster.
         epoch: the seconds of the day at which the simulation began: ends are grouped on the clock.
+        is_quick: whether it takes short cuts, which change no decision: it keeps the nodes that jobs can have, and
+            looks at others no more.
     """
 
-    def __init__(self, cluster: ConfiguredCluster, epoch: int = 0) -> None:
+    def __init__(self, cluster: ConfiguredCluster, epoch: int = 0, *, is_quick: bool = True) -> None:
+        self._is_quick = is_quick
+        self._first: dict[NodeDemand, tuple[int, int]] = {}  # the nodes that jobs can have, as of a change
+        self._soon: tuple[int, LaterResources] | None = None  # as of a change
+        self._opened = -1, 0
         self.cluster, self._epoch, self.tree = cluster, epoch, tree_of(cluster)
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
         rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.in_turn) if counts else None
         capped = (each.name for each in cluster.partitions if each.max_cpus < math.inf)
         self._room = FreeResources(cluster.nodes, rows, capped)
         self._farness = [0] * len(cluster.nodes)  # a byte of Slurm's weights: it stays until the next job is started
+        self._has_gres = any(node.gres for node in cluster.nodes)
+        self._most_cpus = max((node.cpus for node in cluster.nodes), default=0)
         self._used = 0
         self._ends: list[tuple[float, float, int, int]] = []
         self._made: dict[tuple[int, int], float] = {}
@@ -61,15 +82,19 @@ class Consumable:
     @property
     def open(self) -> int:
         """The nodes that have something left for jobs."""
-        bits, rows = 0, self._room.rows
-        for node, cpus in enumerate(self._room.cpus):
-            if cpus > 0 or rows is not None:  # jobs may share cores
-                bits |= 1 << node
-        return bits
+        room, seen = self._room, self._room.changes
+        if self._opened[0] != seen:
+            has_rows = room.rows is not None  # jobs may share cores
+            self._opened = seen, bits_of(node for node, cpus in enumerate(room.cpus) if cpus > 0 or has_rows)
+        return self._opened[1]
 
     def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
         """Whether nodes are at more switches than a job asks for."""
         return self.tree is not None and self.tree.is_too_spread(job, self.tree.used(nodes))
+
+    def passing_weights(self) -> tuple[int, ...]:
+        """The parts of the nodes' weights that looks at jobs with GPUs leave behind."""
+        return tuple(self._farness) if self._has_gres else ()
 
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
@@ -108,8 +133,11 @@ class Consumable:
         """The share that a job gets of these nodes now; None if they are not enough."""
         for node in members(nodes):
             self._farness[node] = 0
-        nodes = self._of_user(job, partition, nodes)
-        return self._test(self._without(without), job, partition, nodes)
+        nodes, gone = self._of_user(job, partition, nodes), list(without)
+        demand = self._countable(job, partition) if not gone else None
+        if demand is not None:
+            return self._fit_among(self._room, job, partition, nodes & self._offering(demand), demand)
+        return self._test(self._without(gone), job, partition, nodes)
 
     def _of_user(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> int:
         """The nodes without those that have jobs of others, where they or this job share nodes with no other user."""
@@ -121,8 +149,45 @@ class Consumable:
                     nodes &= ~other.placement.nodes
         return nodes
 
-    def frees(self) -> None:
-        """Nothing, as jobs share nodes."""
+    def frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
+        """When running jobs end, and the nodes that a job may have until then; None: something else decides, too."""
+        demand = self._countable(job, partition)
+        if demand is None:
+            return None
+        return [end for end, *_ in self._ends], list(accumulate(self._later().offering(demand), or_))
+
+    def _countable(self, job: SlurmJob, partition: ClusterPartition) -> NodeDemand | None:
+        """The share of a job, if the `offer` of nodes decides which of them it can have; None: something else does."""
+        demand = demand_of(job, partition, self.cluster) if self._is_quick else None
+        return demand if demand is not None and self._room.counts(demand) else None
+
+    def _offering(self, demand: NodeDemand) -> int:
+        """The nodes that jobs like this one can have now."""
+        key, room = demand.on_a_node(), self._room
+        bits, seen = self._first.get(key, (0, -1))
+        if seen != room.changes:
+            changed = room.changed_since(seen)
+            bits = (bits & ~changed) | room.offering(key, changed)
+            if len(self._first) >= _KINDS:
+                self._first.clear()
+            self._first[key] = bits, room.changes
+        return bits
+
+    def _later(self) -> LaterResources:
+        """The resources that are free when running jobs have ended."""
+        seen = self._room.changes
+        if self._soon is None or self._soon[0] != seen:
+            shares = [share for share in (self._jobs[key].placement for *_, key in self._ends) if share is not None]
+            self._soon = seen, LaterResources(self._room, shares, self._offering)
+        return self._soon[1]
+
+    def _fit_among(
+        self, room: FreeResources, job: SlurmJob, partition: ClusterPartition, nodes: int, demand: NodeDemand
+    ) -> NodeShare | None:
+        """The share that a job gets of nodes each of which it can have."""
+        if nodes.bit_count() * self._most_cpus < demand.cpus:
+            return None
+        return self._fit(room, job, partition, nodes, demand)
 
     def first_end(self) -> float:
         """When the limit of a running job ends first; infinity: none runs."""
@@ -144,17 +209,56 @@ class Consumable:
         without: Iterable[SlurmJob] = (),
         late: int = 0,
     ) -> PossibleStart | None:
-        """When and where a job can start, if running jobs end at their limits; None: never."""
+        """When and where a job can start, if running jobs end at their limits; None: never, or too late."""
         gone, nodes = list(without), self._of_user(job, partition, nodes)
+        demand = self._countable(job, partition) if not gone else None
+        if demand is not None:
+            return self._earliest_of(job, partition, nodes, now, late, demand)
         found = self._test(self._without(gone), job, partition, nodes)
         if found is not None:
             return PossibleStart(now, found)
-        room, window = self._without(gone).copy(), _WINDOW
+        room = self._without(gone).copy()
+        for last, shares, _ in self._ends_together(nodes, gone):
+            for share in shares:
+                room.take(share, -1)
+            found = self._test(room, job, partition, nodes)
+            if found is not None:
+                return PossibleStart(self._free_at(last, now), found)
+        return None
+
+    def _earliest_of(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int, demand: NodeDemand
+    ) -> PossibleStart | None:
+        """The same for a job that can have nodes by their `offer`: only these are looked at, and no late ends."""
+        later = self._later()
+        offering = later.offering(demand)
+        found = self._fit_among(self._room, job, partition, nodes & offering[0], demand)
+        if found is not None:
+            return PossibleStart(now, found)
+        for last, _, ended in self._ends_together(nodes, ()):
+            if late and math.floor(last.end) > late:
+                return None
+            some, least = nodes & offering[ended], max(job.min_nodes, partition.min_nodes)
+            if some.bit_count() >= least:
+                found = self._fit_among(later.after(ended), job, partition, some, demand)
+                if found is not None:
+                    return PossibleStart(self._free_at(last, now), found)
+        return None
+
+    def _ends_together(self, nodes: int, gone: Collection[SlurmJob]) -> Iterator[tuple[SlurmJob, list[NodeShare], int]]:
+        """The ends after which a start is looked for: the last job that ends then, the shares, and how many have ended.
+
+        Args:
+            nodes: the nodes.
+            gone: running jobs that are left out.
+        """
+        window = _WINDOW
         left = [(end, self._jobs[key]) for end, _, _, key in self._ends]
         held = [(end, each, each.placement) for end, each in left if each.placement is not None and each not in gone]
         barrier, place = -math.inf, 0
         while place < len(held):
             last: SlurmJob | None = None
+            shares = []
             while place < len(held):
                 end, holder, placement = held[place]
                 place += 1
@@ -162,7 +266,7 @@ class Consumable:
                     continue
                 if barrier == -math.inf:
                     barrier = (int(end + self._epoch) // _WINDOW + 1) * _WINDOW - self._epoch
-                room.take(placement, -1)
+                shares.append(placement)
                 last = holder
                 # Slurm looks at the next job only here, so one with other nodes leads to the one after it
                 if place < len(held) and held[place][0] > barrier + window:
@@ -172,10 +276,7 @@ class Consumable:
             window *= 2
             while place < len(held) and held[place][0] > barrier + window:
                 window *= 2
-            found = self._test(room, job, partition, nodes)
-            if found is not None:
-                return PossibleStart(self._free_at(last, now), found)
-        return None
+            yield last, shares, place
 
     def _free_at(self, job: SlurmJob, now: int) -> int:
         """The second in which the share of a running job is free; later than its limit once that is over."""
@@ -287,7 +388,8 @@ class NodeChoice:
         self._least = least
         self._nodes = min(least, wanted) if demand.gpus else max(least, wanted)
         self._spare = max(wanted - least, 0) if not demand.gpus else 0
-        self._cpus = demand.cpus
+        self._cpus = max(demand.cpus, demand.default_per_gpu * demand.gpus)
+        self._most = min(self._most, max(demand.tasks, least)) if demand.tasks else self._most
         self._most_cpus = max(demand.cpus, demand.least_cpus(self._nodes))
         self._gpus = 0
         self.chosen: dict[int, int] = {}
@@ -376,7 +478,7 @@ class NodeChoice:
     def _beside_gres(self, node: int, cpus: int) -> int:
         """The CPUs that a node counts with: no more than its tasks need beside their GPUs."""
         demand, offer = self._demand, self.gres[node]
-        each, gpus = demand.cpus_per_gpu, offer.gpus
+        each, gpus = demand.cpus_beside_gpu, offer.gpus
         tasks = demand.most_tasks
         if demand.gpus_per_task:
             tasks = min(tasks, gpus // demand.gpus_per_task)
@@ -385,7 +487,7 @@ class NodeChoice:
         if each:
             gpus = min(gpus, cpus // each, offer.near or gpus)
         if math.isinf(tasks):
-            if each:
+            if demand.cpus_per_gpu:
                 self.gres[node] = offer._replace(gpus=min(offer.gpus, cpus // each))
             return cpus
         while tasks * demand.step > cpus and tasks >= demand.least_tasks:
@@ -398,8 +500,10 @@ class NodeChoice:
             return 0
         threads = self._room.nodes[node].threads
         self._kept[node] = -(-needed // threads) * threads
-        if each:
+        if demand.cpus_per_gpu:
             self.gres[node] = offer._replace(gpus=min(offer.gpus, self._kept[node] // each))
+        if each and demand.gpus:
+            return needed
         return int(tasks) * demand.step
 
     def _add(self, node: int) -> None:
@@ -414,7 +518,9 @@ class NodeChoice:
                 core *= spec.cpus // spec.threads // spec.sockets
             left = self._most_cpus - max(self._least - 1, 0) * core
             if cpus > left:
-                cpus = self._offers[node] = max(left, demand.least, demand.cpus_per_gpu * demand.gpus_on_node)
+                least = demand.cpus_per_gpu * demand.gpus_on_node
+                least = least or demand.default_per_gpu * (demand.gpus_on_node or min(demand.gpus, 1))
+                cpus = self._offers[node] = max(left, demand.least, least)
         if demand.gpus:
             gpus = self.gres[node].gpus
             if demand.cpus_per_gpu:

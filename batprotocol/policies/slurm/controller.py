@@ -112,7 +112,7 @@ class Controller:
         self._endings = Endings(state)
         self._starts = PossibleStarts(state)
         self._is_closed = False
-        self._seen, self._tried, self._has_moved, self._until = -1, -1, False, -1.0
+        self._seen, self._tried, self._has_moved, self._until, self._weights = -1, -1, False, -1.0, tuple[int, ...]()
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
 
@@ -326,8 +326,8 @@ class Controller:
             state.idle_cycles += 1
             return
         self.is_backfilling = True
-        before, loops = self._starts.any_switches, self.cluster.loops
-        ran = run_backfill(self._queue, self, loops, self.second, state.phases.epoch, is_quick=is_quick)
+        before, self._weights = self._starts.any_switches, self._selection.passing_weights()
+        ran = run_backfill(self._queue, self, self.cluster.loops, self.second, state.phases.epoch, is_quick=is_quick)
         self.is_backfilling = False
         self._clock.ran_backfill(self._state.now, is_new=ran.started > 0 or ran.has_moved)
         self._state.idle_cycles = 0 if ran.started else self._state.idle_cycles + 1
@@ -340,7 +340,7 @@ class Controller:
         """
         second = math.floor(min(time, 1e15) + 1e-6)
         return (
-            self._seen == self._version
+            (self._seen, self._weights) == (self._version, self._selection.passing_weights())
             and second <= self._until
             and self._selection.first_end() >= second + 1
             and not self._time_helps()
@@ -435,9 +435,9 @@ class Controller:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
         return self._starts.earliest(job, partition, nodes, now, late)
 
-    def frees(self, job: SlurmJob) -> NodeReleases | None:
+    def frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
         """When nodes are free of running jobs, if nothing else decides when a job can start; None: something does."""
-        return None if self.reservations.names() or job.reservation else self._starts.frees(job)
+        return None if self.reservations.names() or job.reservation else self._starts.frees(job, partition)
 
     def _start(self, job: SlurmJob, partition: ClusterPartition, nodes: int, minutes: float) -> str:
         placement = self._starts.now(job, partition, nodes, self.second)

@@ -7,13 +7,11 @@ backfill, plans a start for each job in turn (`PlannedNodes`), and starts it at 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from operator import and_, attrgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
-from batprotocol.policies.availability import Steps
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition
 from batprotocol.policies.slurm.queue import (
     JobStage,
@@ -23,7 +21,7 @@ from batprotocol.policies.slurm.queue import (
     SlurmJob,
     SlurmQueue,
 )
-from batprotocol.policies.slurm.reservations import NodeReservations
+from batprotocol.policies.slurm.reservations import NodeReservations, PlannedNodes
 from batprotocol.policies.slurm.rules import SlurmRules
 from batprotocol.policies.slurm.selection import HetStarts, Linear, NodeReleases, PossibleStart, _plan
 from batprotocol.sites.slurm.configuration import SchedulerParameters
@@ -34,145 +32,10 @@ if TYPE_CHECKING:
 __all__ = [
     "BackfillResult",
     "JobStarter",
-    "PlannedNodes",
     "StartOutcome",
     "run_backfill",
     "run_main",
 ]
-
-
-class PlannedNodes(Steps[int]):
-    """The sets of nodes that are not planned for other jobs, from time to time.
-
-    Args:
-        begin: the first second.
-        end: the last one.
-        nodes: the nodes.
-        resolution: a reservation lasts so many seconds at least.
-
-    Attributes:
-        end: the end of the last part.
-    """
-
-    __slots__ = ("_resolution", "end")
-
-    def __init__(self, begin: int, end: int, nodes: int, resolution: int) -> None:
-        super().__init__(begin, nodes)
-        self.end, self._resolution = end, resolution
-
-    def __len__(self) -> int:
-        return len(self.times)
-
-    @property
-    def begins(self) -> list[int]:
-        """The begin of each part: Slurm's times are whole seconds."""
-        return cast("list[int]", self.times)
-
-    def reserve(self, start: int, end: int, nodes: int) -> None:
-        """Plan nodes for a job.
-
-        Args:
-            start: the begin of the first part that it needs.
-            end: the end of the last one.
-            nodes: the nodes.
-        """
-        end = max(end, start + self._resolution)
-        start = max(start, self.begins[0])
-        if start < self.end:
-            self.change(start, end if end < self.end else math.inf, ~nodes, and_)
-
-    def place_of(self, time: int) -> int:
-        """The part at a time, or the first one after it."""
-        return max(bisect_right(self.times, time) - 1, 0)
-
-    def second_begin(self) -> float:
-        """When the second part begins; infinity: there is only one."""
-        return self.times[1] if len(self.times) > 1 else math.inf
-
-    def begin_after(self, time: int) -> float:
-        """When the first part after a time begins; infinity: there is none."""
-        place = bisect_right(self.times, time)
-        return self.times[place] if place < len(self.times) else math.inf
-
-    def overlaps(self, start: int, end: int, nodes: int) -> bool:
-        """Whether some of the nodes are planned for others, between two times."""
-        begins, parts, count = self.begins, self.values, len(self.times)
-        for place in range(self.place_of(start), count):
-            if begins[place] >= end:
-                break
-            if (begins[place + 1] if place + 1 < count else self.end) > start and nodes & ~parts[place]:
-                return True
-        return False
-
-    def free_until(self, end: int, nodes: int, count: int) -> bool:
-        """Whether at least so many of the nodes are free from the begin on, until a time."""
-        for begin, part in zip(self.times, self.values, strict=True):
-            if begin > end:
-                break
-            nodes &= part
-            if nodes.bit_count() < count:
-                return False
-        return nodes.bit_count() >= count
-
-    def usable(self, start: int, end: int, nodes: int) -> tuple[int, int]:
-        """The nodes that are free for a job all the time.
-
-        Args:
-            start: when it would start.
-            end: when its limit would end.
-            nodes: the nodes that it can have otherwise.
-
-        Returns:
-            The nodes, and the next time at which others are free; 0 if there is none.
-        """
-        begins, parts = self.begins, self.values
-        last, later, usable = len(begins) - 1, 0, nodes
-        for place in range(self.place_of(start), last + 1):
-            if begins[place] > end and later:
-                break
-            part = parts[place]
-            if place < last and not later and begins[place + 1] > start:
-                following = nodes & parts[place + 1]
-                if following & ~(usable & part):
-                    later = begins[place + 1]
-            if begins[place] > end:
-                break
-            usable &= part
-        return usable, later
-
-    def next_room(self, start: int, length: int, nodes: int, count: int, frees: NodeReleases) -> int:
-        """The first time, from one on, at which a job may start before others are free for it.
-
-        This is a short cut. At the times that it passes over, `usable` has fewer nodes than the job needs, or they are
-        not free before the next time that `usable` names.
-
-        Args:
-            start: the first time.
-            length: the time for which the job needs its nodes.
-            nodes: the nodes that it can have otherwise.
-            count: how many it needs.
-            frees: when nodes are free of running jobs.
-        """
-        begins, parts, (ends, free) = self.begins, self.values, frees
-        last, first = len(begins) - 1, self.place_of(start)
-        while True:
-            room, place, end = nodes & parts[first], first, start + length
-            while place < last and begins[place] <= end:
-                following = nodes & parts[place + 1]
-                if following & ~room:
-                    break
-                room, place = following, place + 1
-            if place == last or begins[place] > end:
-                return start
-            first = place + 1
-            later = begins[first]
-            room &= free[bisect_left(ends, later + 1)]
-            if room.bit_count() >= count:
-                for part in parts[first : bisect_right(begins, end)]:
-                    room &= part
-                if room.bit_count() >= count:
-                    return start
-            start = later
 
 
 # The first loop
@@ -232,7 +95,7 @@ class JobStarter(Protocol):
     ) -> PossibleStart | None:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
 
-    def frees(self, job: SlurmJob) -> NodeReleases | None:
+    def frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
         """When nodes are free of running jobs, if nothing else decides when a job can start; None: something does."""
 
     def try_start(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> str:
@@ -413,7 +276,7 @@ class _BackfillRun:
     """One run of the loop."""
 
     def __init__(self, starter: JobStarter, loops: SchedulerParameters, now: int, epoch: int, is_quick: bool) -> None:
-        self.is_quick = is_quick
+        self.is_quick, self.linear = is_quick, starter.whole_nodes if is_quick else None
         self.starter, self.loops, self.now, self.epoch = starter, loops, now, epoch
         self.window_end = now + int(loops.bf_window)
         self.resolution = int(loops.bf_resolution)
@@ -433,9 +296,9 @@ class _BackfillRun:
     def _space(self) -> PlannedNodes:
         return PlannedNodes(self.now, self.window_end, self.starter.available, self.resolution)
 
-    def _frees(self, job: SlurmJob) -> NodeReleases | None:
+    def _frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
         """When nodes are free of running jobs, as `next_room` takes it; None: something else decides, too."""
-        return self.starter.frees(job)
+        return self.starter.frees(job, partition)
 
     def run(self, queue: SlurmQueue) -> BackfillResult:
         """Look at the jobs of the queue."""
@@ -539,10 +402,12 @@ class _BackfillRun:
         starter, job, partition = self.starter, entry.job, entry.partition
         if not self._has_nodes(job, partition):
             return False
-        if starter.frees(job) is None:
+        frees = starter.frees(job, partition)
+        if frees is None:
             return True
         end = self.now + int(60 * self._minutes(job, partition)[0])
-        return self.space.free_until(end, starter.open & partition.nodes & job.allowed, job.min_nodes)
+        nodes = starter.open & frees[1][0] & partition.nodes & job.allowed
+        return self.space.free_until(end, nodes, job.min_nodes)
 
     def _has_nodes(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether enough nodes are open for a job, or could be."""
@@ -564,17 +429,19 @@ class _BackfillRun:
         earlier, later, misses, is_limited = job.planned, max(now, self._blocked_until(job)), 0, False
         is_part = job.het is not None
         others = int(self.hets.look(job, partition)) if is_part else 0
-        frees = self._frees(job) if self.is_quick and not (only_now or is_part) else None
+        frees = self._frees(job, partition) if self.is_quick and not (only_now or is_part) else None
         mine, count = partition.nodes & job.allowed & starter.available, max(job.min_nodes, partition.min_nodes)
         length = int(minutes * 60)
-        self.until = min(self.until, self.space.begin_after(now + length) - length - 1)
+        moves = self.space.begin_after(now + length) - length - 1  # until then, it could have the same nodes now
+        if not self._takes_any_nodes(job, partition):
+            self.until = min(self.until, moves)
         while True:
             begin = max(later, others)
             if frees is not None:
                 begin = self.space.next_room(begin, length, mine, count, frees)
             left = starter.reservations.usable(job, begin, minutes)
             if left is None or begin > self.window_end:
-                self.until = now
+                self._is_too_late(begin if left is not None else now)
                 break
             nodes = left.nodes & mine
             end = max(begin, now) + length
@@ -586,9 +453,11 @@ class _BackfillRun:
             found = None
             if nodes.bit_count() >= job.min_nodes and not job.required & ~nodes:
                 found = starter.possible_start(job, partition, nodes, now, 0 if only_now or is_part else later)
+            if later and not only_now and (found is None or (found.start > later and begin <= now)):
+                continue  # with fewer nodes, too
+            if begin <= now:
+                self.until = min(self.until, moves)
             if found is None:
-                if later and not only_now:
-                    continue
                 break
             start, placement = max(begin, found.start), found.placement
             self.has_moved |= begin > found.start
@@ -624,8 +493,10 @@ class _BackfillRun:
                 continue
             first, last = self._rounded(start), self._rounded(start + length)
             if start > self.window_end:
-                self.until = now
+                self._is_too_late(start)
                 break
+            if first >= self.window_end:  # the plan of a later run has these nodes
+                self.until = now
             if start > now and self.space.overlaps(first, last, placement.nodes):
                 later = start if start > begin or misses == 0 else start + self.resolution
                 misses += 1
@@ -640,6 +511,22 @@ class _BackfillRun:
                 self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
             return
         self.note_rejection(job, partition)
+
+    def _takes_any_nodes(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+        """Whether only the number of free nodes decides when a job can start: with fewer, it starts no earlier."""
+        return self.linear is not None and self._is_plain(job, partition) and self.linear.takes_best_fit(job, partition)
+
+    def _is_plain(self, job: SlurmJob, partition: ClusterPartition) -> bool:
+        """Whether a job asks for a number of whole nodes only."""
+        rules = self.starter.rules
+        is_odd = (rules.has_limits and not self.loops.assoc_limit_stop) or rules.reserves_nothing(job)
+        is_odd = is_odd or bool(job.alternatives or job.counts)  # features
+        is_odd = is_odd or job.het is not None or not partition.access.takes_quality(job.quality)
+        return not (job.reservation or job.leaves or job.required or is_odd)
+
+    def _is_too_late(self, time: int) -> None:
+        """A job has no plan as it could not start before a time, which is within the window later."""
+        self.until = min(self.until, max(time - self.window_end + self.now - 1, self.now))
 
     def _first_task(self, job: SlurmJob) -> SlurmJob:
         """The task that starts in place of a job: the first one of its array that waits, even if that has a plan."""
@@ -734,7 +621,7 @@ class _CompiledRun(_BackfillRun):
     """One run of the loop: in C up to a job that may start or is not plain, in Python for this one, and so on."""
 
     def __init__(self, starter: JobStarter, loops: SchedulerParameters, now: int, epoch: int, linear: Linear) -> None:
-        self.linear = linear
+        self._nodes = linear
         super().__init__(starter, loops, now, epoch, is_quick=True)
         limits = loops.bf_max_job_user_part, loops.bf_max_job_part, loops.bf_max_job_assoc, loops.bf_max_job_user
         counts = loops.bf_job_part_count_reserve is not None
@@ -752,15 +639,15 @@ class _CompiledRun(_BackfillRun):
 
     def _space(self) -> Plan:
         assert _plan is not None
-        linear, starter = self.linear, self.starter
+        linear, starter = self._nodes, self.starter
         plan: Plan = _plan.Plan(self.now, self.window_end, starter.available, self.resolution, linear.width)
         return plan
 
-    def _frees(self, job: SlurmJob) -> NodeReleases | None:
-        return None if self.starter.frees(job) is None else self.linear.releases()
+    def _frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
+        return None if self.starter.frees(job, partition) is None else self._nodes.releases()
 
     def _look_at(self, entries: list[RankedEntry]) -> None:
-        plan, starter, linear = cast("Plan", self.space), self.starter, self.linear
+        plan, starter, linear = cast("Plan", self.space), self.starter, self._nodes
         plan.unplan(entries)
         place = 0
         while True:
@@ -784,17 +671,13 @@ class _CompiledRun(_BackfillRun):
             The nodes that the job may have, the fewest that it needs, those with what the partition wants, the seconds
             for which it needs them, and the flags of what is known of it.
         """
-        rules = self.starter.rules
-        is_odd = (rules.has_limits and not self.loops.assoc_limit_stop) or rules.reserves_nothing(job)
-        is_odd = is_odd or bool(job.alternatives or job.counts)  # features
-        is_odd = is_odd or job.het is not None or not partition.access.takes_quality(job.quality)
-        flags = _PLAIN if not (job.reservation or job.leaves or job.required or is_odd) else 0
+        flags = _PLAIN if self._is_plain(job, partition) else 0
         flags |= _ASKS if job.array is not None or job.licenses or not partition.is_up else 0
-        flags |= 0 if self.linear.takes_best_fit(job, partition) else _CHOOSES
-        nodes = partition.nodes & job.allowed & ((1 << self.linear.width) - 1)
+        flags |= 0 if self._nodes.takes_best_fit(job, partition) else _CHOOSES
+        nodes = partition.nodes & job.allowed & ((1 << self._nodes.width) - 1)
         length = int(60 * self._minutes(job, partition)[0])
         return nodes, job.min_nodes, max(job.min_nodes, partition.min_nodes), length, flags
 
     def choose(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> int | None:
         """The nodes that a job gets of free ones; None if they do not do."""
-        return self.linear.choose(job, nodes, max(job.min_nodes, partition.min_nodes), partition)
+        return self._nodes.choose(job, nodes, max(job.min_nodes, partition.min_nodes), partition)

@@ -115,7 +115,7 @@ class SlurmJob(QueuedJob):
         leaves: the most switches that its nodes are at, 0 for any number; leaves_wait: the seconds for which it waits
             for that, since `leaves_since`; misses_leaves: whether its nodes were at too many.
         gpus: GPUs of all nodes together; 0: it does not ask for them in this way; gpus_per_task: those of each task;
-            gpu_type: their type, "" for any; cpus_per_gpu, memory_per_gpu: the CPUs and MiB that come with each GPU.
+            gpu_type: their type, "" for any; cpus_per_gpu, memory_per_gpu: the CPUs and MiB with each GPU, -1: none.
         fitting: the nodes that its constraint allows; allowed: those of them that its lists allow.
         alternatives: sets of nodes of which it has those of one only; empty: it may mix all.
         counts: how many of its nodes are of which set at least.
@@ -176,8 +176,7 @@ class SlurmJob(QueuedJob):
         ) = 0
         self.gres: tuple[tuple[str, str, int], ...] = ()
         self.allowed = self.fitting = -1
-        self.alternatives: tuple[int, ...] = ()
-        self.counts: tuple[tuple[int, int], ...] = ()
+        self.alternatives, self.counts = tuple[int, ...](), tuple[tuple[int, int], ...]()
         self.own_cpus = self.least_cpus = self.size_cpus = self.required = self.planned_nodes = 0
         self.is_exclusive = self.is_contiguous = self.is_held = self.is_single = False
         self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = False
@@ -697,7 +696,8 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     times = math.ceil(made.tasks / size) if is_each else 1
     made.memory = -1 if request.memory == 0 else math.ceil((request.memory or 0) * times / _MEBIBYTE)
     made.memory_per_cpu = options.get("memory_per_cpu", 0)
-    made.cpus_per_gpu, made.memory_per_gpu = options.get("cpus_per_gpu", 0), options.get("memory_per_gpu", 0)
+    no_gpu = -1 if "cpus_per_task" in options else 0
+    made.cpus_per_gpu, made.memory_per_gpu = options.get("cpus_per_gpu", no_gpu), options.get("memory_per_gpu", 0)
     if "threads_per_core" in options:
         if options["threads_per_core"] != 1:
             found = shown(options["threads_per_core"])

@@ -1,24 +1,34 @@
-"""Reservations of nodes and licences: what is promised to some users for a time, and what that leaves to others."""
+"""Reservations of nodes and licences: what is promised to some users for a time, and what that leaves to others.
+
+`PlannedNodes` has what backfill sets aside for waiting jobs.
+"""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from operator import and_
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from batprotocol.errors import InputError, hint, shown
 from batprotocol.model.hosts import frozen_hosts
+from batprotocol.policies.availability import Steps
 from batprotocol.policies.slurm.cluster import FOREVER, members
 from batprotocol.policies.slurm.queue import JobStage, RankedEntry, SlurmEntry, SlurmJob
 from batprotocol.workloads.host_events import Window
 from batprotocol.workloads.host_events.events import UserId
+
+if TYPE_CHECKING:
+    from batprotocol.policies.slurm.selection import NodeReleases
 
 __all__ = [
     "LicenseReservation",
     "Licenses",
     "NodeReservation",
     "NodeReservations",
+    "PlannedNodes",
     "Usable",
 ]
 
@@ -375,3 +385,140 @@ class Licenses:
         """A job ends."""
         for name, count in job.licenses:
             self._taken[name] -= count
+
+
+# What backfill plans for jobs
+
+
+class PlannedNodes(Steps[int]):
+    """The sets of nodes that are not planned for other jobs, from time to time.
+
+    Args:
+        begin: the first second.
+        end: the last one.
+        nodes: the nodes.
+        resolution: a reservation lasts so many seconds at least.
+
+    Attributes:
+        end: the end of the last part.
+    """
+
+    __slots__ = ("_resolution", "end")
+
+    def __init__(self, begin: int, end: int, nodes: int, resolution: int) -> None:
+        super().__init__(begin, nodes)
+        self.end, self._resolution = end, resolution
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def begins(self) -> list[int]:
+        """The begin of each part: Slurm's times are whole seconds."""
+        return cast("list[int]", self.times)
+
+    def reserve(self, start: int, end: int, nodes: int) -> None:
+        """Plan nodes for a job.
+
+        Args:
+            start: the begin of the first part that it needs.
+            end: the end of the last one.
+            nodes: the nodes.
+        """
+        end = max(end, start + self._resolution)
+        start = max(start, self.begins[0])
+        if start < self.end:
+            self.change(start, end if end < self.end else math.inf, ~nodes, and_)
+
+    def place_of(self, time: int) -> int:
+        """The part at a time, or the first one after it."""
+        return max(bisect_right(self.times, time) - 1, 0)
+
+    def second_begin(self) -> float:
+        """When the second part begins; infinity: there is only one."""
+        return self.times[1] if len(self.times) > 1 else math.inf
+
+    def begin_after(self, time: int) -> float:
+        """When the first part after a time begins; infinity: there is none."""
+        place = bisect_right(self.times, time)
+        return self.times[place] if place < len(self.times) else math.inf
+
+    def overlaps(self, start: int, end: int, nodes: int) -> bool:
+        """Whether some of the nodes are planned for others, between two times."""
+        begins, parts, count = self.begins, self.values, len(self.times)
+        for place in range(self.place_of(start), count):
+            if begins[place] >= end:
+                break
+            if (begins[place + 1] if place + 1 < count else self.end) > start and nodes & ~parts[place]:
+                return True
+        return False
+
+    def free_until(self, end: int, nodes: int, count: int) -> bool:
+        """Whether at least so many of the nodes are free from the begin on, until a time."""
+        for begin, part in zip(self.times, self.values, strict=True):
+            if begin > end:
+                break
+            nodes &= part
+            if nodes.bit_count() < count:
+                return False
+        return nodes.bit_count() >= count
+
+    def usable(self, start: int, end: int, nodes: int) -> tuple[int, int]:
+        """The nodes that are free for a job all the time.
+
+        Args:
+            start: when it would start.
+            end: when its limit would end.
+            nodes: the nodes that it can have otherwise.
+
+        Returns:
+            The nodes, and the next time at which others are free; 0 if there is none.
+        """
+        begins, parts = self.begins, self.values
+        last, later, usable = len(begins) - 1, 0, nodes
+        for place in range(self.place_of(start), last + 1):
+            if begins[place] > end and later:
+                break
+            part = parts[place]
+            if place < last and not later and begins[place + 1] > start:
+                following = nodes & parts[place + 1]
+                if following & ~(usable & part):
+                    later = begins[place + 1]
+            if begins[place] > end:
+                break
+            usable &= part
+        return usable, later
+
+    def next_room(self, start: int, length: int, nodes: int, count: int, frees: NodeReleases) -> int:
+        """The first time, from one on, at which a job may start before others are free for it.
+
+        This is a short cut. At the times that it passes over, `usable` has fewer nodes than the job needs, or they are
+        not free before the next time that `usable` names.
+
+        Args:
+            start: the first time.
+            length: the time for which the job needs its nodes.
+            nodes: the nodes that it can have otherwise.
+            count: how many it needs.
+            frees: when nodes are free of running jobs.
+        """
+        begins, parts, (ends, free) = self.begins, self.values, frees
+        last, first = len(begins) - 1, self.place_of(start)
+        while True:
+            room, place, end = nodes & parts[first], first, start + length
+            while place < last and begins[place] <= end:
+                following = nodes & parts[place + 1]
+                if following & ~room:
+                    break
+                room, place = following, place + 1
+            if place == last or begins[place] > end:
+                return start
+            first = place + 1
+            later = begins[first]
+            room &= free[bisect_left(ends, later + 1)]
+            if room.bit_count() >= count:
+                for part in parts[first : bisect_right(begins, end)]:
+                    room &= part
+                if room.bit_count() >= count:
+                    return start
+            start = later

@@ -7,10 +7,21 @@ them the job gets, `consumable` chooses.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from itertools import islice
+from operator import or_
+from typing import Final, NamedTuple
 
-from batprotocol.policies.slurm.cluster import ClusterNode, ClusterPartition, ConfiguredCluster, NodeSharing, members
+from batprotocol.policies.slurm.cluster import (
+    ClusterNode,
+    ClusterPartition,
+    ConfiguredCluster,
+    NodeSharing,
+    bits_of,
+    members,
+)
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
 from batprotocol.workloads.requests.notation import GPU
 
@@ -18,6 +29,7 @@ __all__ = [
     "CoreRows",
     "FreeResources",
     "GresOffer",
+    "LaterResources",
     "NodeDemand",
     "demand_of",
     "tasks_dealt",
@@ -172,7 +184,8 @@ class NodeDemand(NamedTuple):
         gpus: GPUs of all nodes together.
         gpus_per_node: those of them on each node; 0: any number.
         gpus_per_task: those of each task, which are on its node; 0: tasks do not matter.
-        cpus_per_gpu: the CPUs that come with each GPU; 0: any number.
+        cpus_per_gpu: the CPUs that it asks for with each GPU; 0: any number.
+        default_per_gpu: the CPUs that come with each GPU in its partition, where it asks for no number; 0: any number.
         gpu_type: the type of these GPUs; "": any.
         is_single: whether it has one thread of each of its cores, and the others stay idle.
         tasks: the tasks that it names; 0: it names none.
@@ -199,6 +212,7 @@ class NodeDemand(NamedTuple):
     gpus_per_node: int
     gpus_per_task: int
     cpus_per_gpu: int
+    default_per_gpu: int
     gpu_type: str
     is_single: bool
     tasks: int
@@ -208,6 +222,11 @@ class NodeDemand(NamedTuple):
     by_core: bool
     by_socket: bool
     sharing: NodeSharing
+
+    def on_a_node(self) -> NodeDemand:
+        """The same for any number of nodes: jobs that have this in common can have the same nodes."""
+        tasks = self.tasks if self.has_one_node else 0
+        return self._replace(cpus=0, tasks=tasks, is_exact=False)
 
     @property
     def least_tasks(self) -> int:
@@ -228,7 +247,12 @@ class NodeDemand(NamedTuple):
 
     def least_cpus(self, nodes: int) -> int:
         """The CPUs that it has at least with so many nodes, as its GPUs bring them along."""
-        return self.cpus_per_gpu * (self.gpus or self.gpus_on_node * nodes)
+        return self.cpus_beside_gpu * (self.gpus or self.gpus_on_node * nodes)
+
+    @property
+    def cpus_beside_gpu(self) -> int:
+        """The CPUs that come with each GPU; 0: any number."""
+        return self.cpus_per_gpu or self.default_per_gpu
 
 
 def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredCluster) -> NodeDemand:
@@ -237,7 +261,9 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
     each = job.tasks_per_node * step
     memory, memory_per_cpu, memory_per_gpu = job.memory, job.memory_per_cpu, 0
     has_gpus = bool(job.gpus) or any(name == GPU for name, _, _ in job.gres)
-    cpus_per_gpu = job.cpus_per_gpu or (partition.cpus_per_gpu if step == 1 and has_gpus else 0)
+    cpus_per_gpu = max(job.cpus_per_gpu, 0)
+    default_per_gpu = partition.cpus_per_gpu if step == 1 and has_gpus and not job.cpus_per_gpu else 0
+    beside_gpu = cpus_per_gpu or default_per_gpu
     beside = job.memory_per_gpu or (partition.memory_per_gpu if has_gpus else 0)
     if not select.counts_memory:
         memory = memory_per_cpu = beside = 0
@@ -249,8 +275,8 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         elif not memory and not memory_per_cpu:
             memory = -1
     cpus = job.cpus
-    if cpus_per_gpu * job.gpus_per_task > step:  # a task has the CPUs of all of its GPUs
-        step = cpus_per_gpu * job.gpus_per_task
+    if beside_gpu * job.gpus_per_task > step:  # a task has the CPUs of all of its GPUs
+        step = beside_gpu * job.gpus_per_task
         each, cpus = job.tasks_per_node * step, job.tasks * step
     tasks, gres, kind = job.tasks if job.has_tasks else 0, job.gres, (GPU, job.gpu_type)
     gpus_per_node = next((count for *each, count in gres if job.gpus and (*each,) == kind), 0)
@@ -273,6 +299,7 @@ def demand_of(job: SlurmJob, partition: ClusterPartition, cluster: ConfiguredClu
         gpus_per_node=gpus_per_node,
         gpus_per_task=job.gpus_per_task,
         cpus_per_gpu=cpus_per_gpu,
+        default_per_gpu=default_per_gpu,
         gpu_type=job.gpu_type,
         is_single=job.is_single,
         tasks=tasks,
@@ -329,6 +356,10 @@ def tasks_dealt(
     return taken
 
 
+_RECENT: Final = 32
+"""The changes that are remembered."""
+
+
 class FreeResources:
     """The resources that are free on the nodes.
 
@@ -338,7 +369,20 @@ class FreeResources:
         capped: the names of partitions whose jobs may have some CPUs of each node only.
     """
 
-    __slots__ = ("_busy", "_held", "_own", "cpus", "gres", "jobs", "memory", "nodes", "rows")
+    __slots__ = (
+        "_alone",
+        "_busy",
+        "_held",
+        "_own",
+        "_recent",
+        "changes",
+        "cpus",
+        "gres",
+        "jobs",
+        "memory",
+        "nodes",
+        "rows",
+    )
 
     def __init__(
         self, nodes: tuple[ClusterNode, ...], rows: CoreRows | None = None, capped: Iterable[str] = ()
@@ -351,12 +395,18 @@ class FreeResources:
         self.gres = [[count for _, _, count in node.gres] for node in nodes]
         self.jobs = [0] * len(nodes)
         self._own = [[0, 0] for _ in nodes]  # the jobs that have a node for themselves, or cores of it
+        self._alone = 0  # how many have a node for themselves, all nodes together
+        self._recent: deque[int] = deque(maxlen=_RECENT)  # the nodes that changed last
+        self.changes = 0
+        """How often jobs have taken or given back something."""
 
     def copy(self) -> FreeResources:
         """The same once more."""
         made = FreeResources.__new__(FreeResources)
         made.nodes, made.cpus, made.memory, made.jobs = self.nodes, self.cpus[:], self.memory[:], self.jobs[:]
-        made.gres, made._own = [each[:] for each in self.gres], [each[:] for each in self._own]
+        made.gres = [each[:] for each in self.gres] if any(self.gres) else self.gres
+        made._own, made._alone = [each[:] for each in self._own], self._alone
+        made._recent, made.changes = deque(maxlen=_RECENT), 0
         made.rows, made._busy = None if self.rows is None else self.rows.copy(), self._busy
         made._held = {name: each[:] for name, each in self._held.items()}
         return made
@@ -373,12 +423,17 @@ class FreeResources:
             self._own,
         )
         made.rows, made._busy, made._held = self.rows, busy, self._held
+        made._alone, made._recent, made.changes = self._alone, self._recent, self.changes
         made.cpus = [self.rows.free(node, cores) for node, cores in enumerate(busy)]
         return made
 
     def take(self, placement: NodeShare, sign: int = 1) -> None:
         """A job takes its share; with the sign -1, it gives it back."""
         held = self._held.get(placement.partition)
+        self.changes += 1
+        self._recent.append(placement.nodes)
+        if placement.sharing is not NodeSharing.CORES and placement.sharing is not NodeSharing.NODES:
+            self._alone += sign * len(placement.cpus)
         for node, cpus in placement.cpus.items():
             if held is not None:
                 held[node] += sign * cpus
@@ -404,7 +459,7 @@ class FreeResources:
             nodes: the nodes.
         """
         rows, found = self.rows, nodes
-        if rows is None and sharing is NodeSharing.NODES and not any(whole for whole, _ in self._own):
+        if rows is None and sharing is NodeSharing.NODES and not self._alone:
             return nodes
         for node in members(nodes):
             whole, own = self._own[node]
@@ -419,8 +474,27 @@ class FreeResources:
                 found &= ~(1 << node)
         return found
 
+    def counts(self, demand: NodeDemand) -> bool:
+        """Whether the `offer` of nodes is all that decides which of them a job can have."""
+        return self.rows is None and not self._held and not (demand.gres or demand.gpus)
+
+    def changed_since(self, changes: int) -> int:
+        """The nodes that have changed since there were so many `changes`; all of them if that is long ago."""
+        count = self.changes - changes
+        if not changes > 0 or count > len(self._recent):
+            return (1 << len(self.nodes)) - 1
+        return reduce(or_, islice(self._recent, len(self._recent) - count, None), 0)
+
+    def offering(self, demand: NodeDemand, nodes: int) -> int:
+        """The nodes, of some, that can be one of a job's."""
+        open_to = self.open_to(demand.sharing, demand.partition.name, nodes)
+        return bits_of(node for node in members(open_to) if self.offer(node, demand))
+
     def offer(self, number: int, demand: NodeDemand) -> int:
-        """The CPUs that a node gives to a job; 0 if it cannot be one of its nodes."""
+        """The CPUs that a node gives to a job; 0 if it cannot be one of its nodes.
+
+        They depend on nothing that `NodeDemand.on_a_node` leaves out.
+        """
         node, cpus, jobs = self.nodes[number], self.cpus[number], self.jobs[number]
         if demand.is_whole and (jobs if self.rows is None else self._busy[number] & ~node.special):
             return 0
@@ -467,6 +541,10 @@ class FreeResources:
             most = cpus // demand.cpus_per_gpu
             if not most or max(on_node, demand.gpus_per_task) > most:
                 return None
+        if cpus < demand.default_per_gpu * max(
+            on_node, demand.gpus_per_task, demand.gpus if demand.has_one_node else 1
+        ):
+            return None
         if demand.memory_beside_gpu:
             most = min(most, self.memory[number] // demand.memory_beside_gpu)
         if on_node > most:
@@ -531,7 +609,9 @@ class FreeResources:
             wanted = demand.gres
             if gpus.get(node):
                 wanted = (*wanted, (GPU, demand.gpu_type, gpus[node]))
-            if wanted:
+            if demand.is_whole and self.gres[node]:
+                gres[node] = tuple(self.gres[node])
+            elif wanted:
                 gres[node] = self.gres_for(node, wanted) or ()
             if demand.memory_per_gpu:
                 memory[node] = demand.memory_per_gpu * (demand.gpus_on_node + gpus.get(node, 0))
@@ -595,6 +675,39 @@ class FreeResources:
             found[node] += more
             left -= more
         return None if left > 0 else found
+
+
+class LaterResources:
+    """The resources that are free as running jobs end, one after the other, and the nodes that jobs can have then.
+
+    Args:
+        room: what is free before the first end.
+        shares: the shares of running jobs, in the order of their ends.
+        first: the nodes that jobs with a demand can have before the first end.
+    """
+
+    def __init__(self, room: FreeResources, shares: Sequence[NodeShare], first: Callable[[NodeDemand], int]) -> None:
+        self._room, self._shares, self._first, self._ended = room.copy(), shares, first, 0
+        self._offering: dict[NodeDemand, list[int]] = {}
+
+    def after(self, ended: int) -> FreeResources:
+        """What is free when so many of the jobs have ended. It is the same object each time."""
+        for share in self._shares[self._ended : ended]:
+            self._room.take(share, -1)
+        for share in reversed(self._shares[ended : self._ended]):
+            self._room.take(share)
+        self._ended = ended
+        return self._room
+
+    def offering(self, demand: NodeDemand) -> list[int]:
+        """The nodes that a job can have before the first end, and after each one, if their `offer` decides."""
+        key = demand.on_a_node()
+        found = self._offering.get(key)
+        if found is None:
+            found = self._offering[key] = [self._first(key)]
+            for ended, share in enumerate(self._shares, 1):
+                found.append((found[-1] & ~share.nodes) | self.after(ended).offering(key, share.nodes))
+        return found
 
 
 class GresOffer(NamedTuple):

@@ -137,11 +137,14 @@ class NodeSelector(Protocol):
     def first_end(self) -> float:
         """When the limit of a running job ends first; infinity: none runs."""
 
-    def frees(self) -> NodeReleases | None:
-        """When nodes are free of running jobs; None if jobs share nodes."""
+    def frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
+        """When running jobs end, and the nodes that a job may have until then; None if something else decides, too."""
 
     def is_too_spread(self, job: SlurmJob, nodes: int) -> bool:
         """Whether nodes are at more switches than a job asks for."""
+
+    def passing_weights(self) -> tuple[int, ...]:
+        """The parts of the nodes' weights that looks at jobs leave behind, for the looks at others."""
 
     def now(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
@@ -504,6 +507,10 @@ class Linear:
         """Whether nodes are at more switches than a job asks for."""
         return self._tree is not None and self._tree.is_too_spread(job, self._tree.used(nodes))
 
+    def passing_weights(self) -> tuple[int, ...]:
+        """Nothing."""
+        return ()
+
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
         assert job.placement is not None
@@ -565,7 +572,7 @@ class Linear:
                 return PossibleStart(now + 1 if end <= now else math.floor(end), NodeShare(found, {}))
         return None
 
-    def frees(self) -> NodeReleases:
+    def frees(self, job: SlurmJob | None = None, partition: ClusterPartition | None = None) -> NodeReleases:
         """When running jobs end at their limits, and the nodes that are free before the first end and after each."""
         freed, free = self._all_freed(), ~self._busy
         if self._frees is None:

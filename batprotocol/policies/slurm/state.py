@@ -60,7 +60,9 @@ def selection_of(cluster: ConfiguredCluster, epoch: int, *, is_quick: bool) -> N
         epoch: the seconds of the day at which the simulation began.
         is_quick: whether it takes short cuts.
     """
-    return Linear(cluster, is_quick=is_quick) if cluster.select.is_linear else Consumable(cluster, epoch)
+    if cluster.select.is_linear:
+        return Linear(cluster, is_quick=is_quick)
+    return Consumable(cluster, epoch, is_quick=is_quick)
 
 
 class ControllerActions(Protocol):
@@ -325,7 +327,7 @@ class PossibleStarts:
         """When and where a job can start on these nodes; the nodes do not matter if it is after `late`, unless 0."""
         job.most_nodes = self._state.rules.most_nodes(job, partition)
         leaves, job.leaves = 0 if self._takes_any_switches(job, now) else job.leaves, 0
-        found = first_start(self._state.selection, job, partition, nodes, now, late=late)
+        found = first_start(self._state.selection, job, partition, nodes, now, late=0 if leaves else late)
         job.leaves = leaves
         if found is not None and self._state.selection.is_too_spread(job, found.placement.nodes):
             self._spread.add(job)
@@ -342,10 +344,10 @@ class PossibleStarts:
         self.any_switches += takes
         return takes
 
-    def frees(self, job: SlurmJob) -> NodeReleases | None:
+    def frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
         """When nodes are free of running jobs, if a start depends on nothing else; None: it does."""
         is_special = job.leaves or job.alternatives or job.counts
-        return None if self._state.cluster.preempts or is_special else self._state.selection.frees()
+        return None if self._state.cluster.preempts or is_special else self._state.selection.frees(job, partition)
 
     def victims(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
         """The jobs that give way so that a job can start on these nodes; none if that is not possible."""

@@ -26,6 +26,8 @@ from batprotocol.workloads.requests import read_request
 WITHOUT_ENGINE = True
 
 RUNS: list[dict[str, Any]] = json.loads(lzma.decompress((DATA / "slurm" / "choices.json.xz").read_bytes()))
+DIFFERING = {"gpu_defaults": 60}
+"""Of so many answers, one may differ at most; 250 where nothing is said."""
 BUSY = ("busy", "not available")
 """The answers to jobs that could start in another state, or in none."""
 
@@ -120,9 +122,9 @@ def judged(run: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Shares | None,
             asked.start(job, row)
 
 
-@pytest.mark.parametrize("kind", ["sharing", "features", "gpus", "units", "trees", "capped", "special"])
+@pytest.mark.parametrize("kind", ["sharing", "features", "gpus", "units", "trees", "capped", "special", "gpu_defaults"])
 def test_the_policy_gives_the_nodes_cpus_and_gpus_of_a_real_slurm(kind: str) -> None:
     answers = [(row["args"], *both) for run in RUNS if run["config"] == kind for row, *both in judged(run)]
     others = [each for each in answers if each[1] != each[2]]
     assert len(answers) > 700
-    assert len(others) <= len(answers) // 250, others
+    assert len(others) <= len(answers) // DIFFERING.get(kind, 250), others

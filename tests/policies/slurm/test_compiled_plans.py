@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import SlurmScheduler, controller, loops
 from batprotocol.policies.slurm.cluster import ClusterPartition, best_fit, bits_of, cluster_of, members
-from batprotocol.policies.slurm.loops import PlannedNodes
 from batprotocol.policies.slurm.queue import NodeShare, SlurmEntry, SlurmJob
+from batprotocol.policies.slurm.reservations import PlannedNodes
 from batprotocol.policies.slurm.scheduler import Started
 from batprotocol.policies.slurm.selection import Linear
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate

@@ -57,8 +57,8 @@ class Nodes:
     ) -> PossibleStart | None:
         return self.selection.earliest(job, partition, nodes, now, late=late)
 
-    def frees(self, job: SlurmJob) -> NodeReleases | None:
-        return None if self.reservations.names() else self.selection.frees()
+    def frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
+        return None if self.reservations.names() else self.selection.frees(job, partition)
 
     def try_start(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> str:
         return self.start_on(job, partition, nodes & partition.nodes & job.allowed, job.limit)

@@ -20,9 +20,8 @@ from batprotocol.policies.slurm import Phases, SlurmScheduler, slurm_files, with
 from batprotocol.policies.slurm.clock import LoopClock
 from batprotocol.policies.slurm.cluster import best_fit, bits_of, cluster_of, lowest, members, runs
 from batprotocol.policies.slurm.commands import read_command
-from batprotocol.policies.slurm.loops import PlannedNodes
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
-from batprotocol.policies.slurm.reservations import NodeReservation, NodeReservations
+from batprotocol.policies.slurm.reservations import NodeReservation, NodeReservations, PlannedNodes
 from batprotocol.policies.slurm.resources import demand_of, tasks_dealt
 from batprotocol.policies.slurm.scheduler import with_added_hosts
 from batprotocol.policies.slurm.selection import Linear

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
-__all__ = ["ACCOUNTED", "FIRST", "Asked", "Given", "Nodes", "Plan"]
+__all__ = ["ACCOUNTED", "FIRST", "Asked", "Given", "Nodes", "Plan", "recorded_plan"]
 
 FIRST = 2.0
 """The second of the first submission."""
 ACCOUNTED = "accounting_storage/slurmdbd"
+MORE = 120
+"""The seconds that a plan that is recorded again may take longer."""
 
 
 class Nodes(msgspec.Struct, frozen=True):
@@ -88,3 +95,38 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
     def size(self) -> int:
         """The number of its nodes."""
         return sum(group.count for group in self.nodes)
+
+
+def recorded_plan(run: Mapping[str, Any]) -> Plan:
+    """The plan of a recording, to record it again: the same commands at the same times, also those that failed.
+
+    The numbers of jobs in its commands are those of the recording, as all jobs are submitted in the same order.
+
+    Args:
+        run: the recording.
+    """
+    accounted = {"AccountingStorageType": ACCOUNTED} if run["dbd"] else {}
+    submissions = [
+        Asked(_sent(each), each.get("runs") or [each["run"]], each["user"], each["args"], each.get("exit", 0))
+        for each in run["submissions"]
+    ]
+    ends = [time for time, _ in run["log"]]
+    return Plan(
+        run["config"],
+        run["seed"],
+        run["slurm_conf"] | accounted,
+        msgspec.convert(run["nodes"], list[Nodes]),
+        run["partitions"],
+        submissions,
+        [Given(_sent(each), each["cmd"]) for each in run["events"]],
+        gres=run["gres"],
+        topology=run["topology"],
+        setup=[shlex.split(words)[2:] for words, _ in run["setup"]],
+        longest=math.ceil(max(ends, default=0.0)) + MORE,
+    )
+
+
+def _sent(row: Mapping[str, Any]) -> float:
+    """When a command was sent; short recordings have only the time of its answer."""
+    time: float = row.get("t_sent", row["t_returned"])
+    return time

@@ -59,6 +59,7 @@ def record_all(
     parallel: int = 1,
     folder: Path,
     interrupt: Callable[[], None],
+    made: Callable[[str, int], Plan] = plan,
 ) -> int:
     """Record what is not there yet, and return the number of plans that could not be recorded.
 
@@ -69,16 +70,17 @@ def record_all(
         parallel: how many clusters run at once.
         folder: a temporary folder for the database.
         interrupt: ends the runs of other threads, when this one is interrupted.
+        made: makes the plan of a kind and a seed.
     """
     wanted = [(kind, seed) for kind, seed in which if not _path(output, kind, seed).exists()]
     with contextlib.ExitStack() as stack:
-        needed = any(plan(*each).accounted for each in wanted)
+        needed = any(made(*each).accounted for each in wanted)
         port = stack.enter_context(database(folder)) if needed else 0
         stop = threading.Event()
         pool = stack.enter_context(ThreadPoolExecutor(parallel))
 
         def work(each: tuple[str, int]) -> bool:
-            return stop.is_set() or _record_one(output, each, lambda made: record(made, port), stop.is_set)
+            return stop.is_set() or _record_one(output, each, lambda: record(made(*each), port), stop.is_set)
 
         try:
             return sum(not done for done in pool.map(work, wanted))
@@ -94,14 +96,14 @@ def _path(output: Path, kind: str, seed: int) -> Path:
 
 
 def _record_one(
-    output: Path, which: tuple[str, int], record: Callable[[Plan], dict[str, Any]], stopped: Callable[[], bool]
+    output: Path, which: tuple[str, int], record: Callable[[], dict[str, Any]], stopped: Callable[[], bool]
 ) -> bool:
     """Record a plan; a recording with faults is made again."""
     name = "{}/{:02}".format(*which)
     for _ in range(ATTEMPTS):
         began = time.monotonic()
         try:
-            made = record(plan(*which))
+            made = record()
         except RuntimeError as error:
             print(f"{name} failed: {error}", file=sys.stderr, flush=True)
             if stopped():
