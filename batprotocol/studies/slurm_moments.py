@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import random
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Any, Final
@@ -47,7 +47,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     # A log that was cut has no submission of its first jobs.
     first = min([*submitted_of(run).values(), *(start["t"] for start in run["starts"])], default=math.inf)
     last_full = max((time for time in full if time < first), default=full[0] - loops.sched_interval if full else -30.0)
-    limits = over[0] - 30 if over else -15.0
+    limits = over[0] - 30 * math.ceil(over[0] / 30) if over else -15.0
     delay = max(loops.batch_sched_delay, loops.sched_min_interval)
     moments = Moments(run, period, delay)
     priorities, calculations = _priorities(run, last_full, configuration)
@@ -61,6 +61,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         seen=tuple(sorted(_seen(run, main))),
         backfill=_first_cycle(first, cycles, loops.bf_interval),
         cycles=tuple(cycles),
+        turns=tuple(_turns(log)),
         priorities=priorities,
         calculations=calculations,
         epilog=_EPILOG * run["speed"],
@@ -71,6 +72,23 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         epilogs=moments.epilogs,
         prompt=frozenset(moments.prompt),
     )
+
+
+_STARTS: Final = re.compile(r"sched: Allocate |sched/backfill: _start_job: Started ")
+"""A line of the log that says that a job starts."""
+_AT_ONCE: Final = 0.05
+"""The time from the line that a job is suspended to that of the start that does it, at most."""
+
+
+def _turns(log: Sequence[Sequence[Any]]) -> Iterator[float]:
+    """The ends of time slices that suspend jobs: no job starts then."""
+    starts, last = [time for time, text in log if _STARTS.match(text)], -math.inf
+    for time, text in log:
+        if "gang: suspending" in text:
+            place = bisect_left(starts, time)
+            if (place == len(starts) or starts[place] > time + _AT_ONCE) and time > last + 1:
+                last = time
+                yield time
 
 
 def drawn_phases_of(run: Mapping[str, Any], seed: int, *, just_started: bool = True) -> Phases:

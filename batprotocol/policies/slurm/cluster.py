@@ -278,13 +278,25 @@ class ClusterNode(msgspec.Struct, frozen=True, gc=False):
         return sum(count for name, _, count in self.gres if name == GPU)
 
 
-def mode_of(text: str) -> str:
-    """The `PreemptMode` that a text of Slurm means: jobs are not suspended, so that they do not give way then.
+def mode_of(text: str, *, gang: bool) -> str:
+    """The `PreemptMode` that a text of Slurm means: jobs are suspended only if others take turns (GANG).
 
-    >>> mode_of("requeue"), mode_of("suspend")
-    ('requeue', 'off')
+    >>> mode_of("requeue", gang=False), mode_of("suspend", gang=True), mode_of("suspend", gang=False)
+    ('requeue', 'suspend', 'off')
     """
-    return text if text in (PreemptMode.CANCEL, PreemptMode.REQUEUE) else PreemptMode.OFF
+    known = (PreemptMode.CANCEL, PreemptMode.REQUEUE, *((PreemptMode.SUSPEND,) if gang else ()))
+    return text if text in known else PreemptMode.OFF
+
+
+class GangUnit(Enum):
+    """What two jobs cannot have at the same time, if they take turns."""
+
+    NODES = "nodes"
+    """A node (select/linear)."""
+    CPUS = "cpus"
+    """More CPUs than a node has (CR_CPU)."""
+    CORES = "cores"
+    """A core (CR_Core and CR_Socket)."""
 
 
 class JobSize(NamedTuple):
@@ -387,6 +399,10 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
             return NodeSharing.NOTHING
         return NodeSharing.CORES if self.is_forced or (self.rows > 1 and oversubscribes) else NodeSharing.NODES
 
+    def rows_of(self, oversubscribes: bool) -> int:
+        """How many of its jobs share a core at most, of those that ask for shared cores (--oversubscribe) or others."""
+        return self.rows if self.sharing_of(oversubscribes) is NodeSharing.CORES else 1
+
     def fits(self, size: JobSize) -> bool:
         """Whether it ever takes jobs of a size. A most that the job names must be within its limits, too."""
         nodes, count = size.most if size.most < math.inf else size.least, self.nodes.bit_count()
@@ -444,6 +460,8 @@ class ConfiguredCluster(msgspec.Struct, frozen=True, dict=True):
         backfills: whether there is the second loop.
         is_fifo: whether the first loop takes jobs as they came.
         preempts: whether jobs of higher partitions make those of lower ones give way.
+        gang: what jobs that take turns cannot have at the same time (PreemptMode=GANG); None: none take turns.
+        time_slice: seconds of a turn (SchedulerTimeSlice).
         preempt_wait: seconds for which a job waits for those that give way to it, before others do.
         complete_wait: seconds for which no loop runs after the end of a job whose nodes are not clean (CompleteWait).
         kill_wait: seconds from the end of a limit to the kill that no job survives (KillWait).
@@ -466,6 +484,8 @@ class ConfiguredCluster(msgspec.Struct, frozen=True, dict=True):
     backfills: bool = True
     is_fifo: bool = False
     preempts: bool = False
+    gang: GangUnit | None = None
+    time_slice: float = 30.0
     preempt_wait: float = 40.0
     complete_wait: float = 0.0
     kill_wait: float = 30.0
@@ -545,6 +565,8 @@ def cluster_of(configuration: SlurmConfiguration) -> ConfiguredCluster:
         and configuration.priority.plugin == "basic"
         and len({each.tier for each in partitions}) <= 1,
         preempts=configuration.preemption.plugin != "none",
+        gang=_gang(configuration) if configuration.preemption.gang else None,
+        time_slice=configuration.preemption.time_slice,
         preempt_wait=jobs.kill_wait + _MESSAGE_TIMEOUT,
         complete_wait=jobs.complete_wait,
         kill_wait=jobs.kill_wait,
@@ -622,13 +644,19 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: S
         max_memory_per_node=most.max_memory_per_node or 0,
         first_cpus=1 if first is None else first.cpus,
         first_memory=1 if first is None else first.memory,
-        preempt_mode=mode_of(mode),
+        preempt_mode=mode_of(mode, gang=configuration.preemption.gang),
         grace=int(line.grace_time),
         overtime=over / 60,
         is_spread=line.least_loaded,
         qos=line.qos or "",
         factor=line.priority_job_factor,
     )
+
+
+def _gang(configuration: SlurmConfiguration) -> GangUnit:
+    if configuration.select.plugin == "linear":
+        return GangUnit.NODES
+    return GangUnit.CPUS if configuration.select.unit == "cpu" else GangUnit.CORES
 
 
 def _select(configuration: SlurmConfiguration) -> NodeSelection:

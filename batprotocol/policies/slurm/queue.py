@@ -135,6 +135,7 @@ class SlurmJob(QueuedJob):
         eligible: since when it can start, infinity so far.
         stage: how far it has come.
         started, end: when it started, and when its limit ends; left: when its nodes were clean again.
+        is_suspended, is_stopped: whether it is suspended, and by an operator; ran: the seconds before `runs_since`.
         planned: when backfill will start it, 0 if unknown.
         placement: its nodes, while it runs.
         partition: the partition that it runs in.
@@ -154,7 +155,7 @@ class SlurmJob(QueuedJob):
         *("group", "leaves", "leaves_since", "leaves_wait", "misses_leaves", "licenses", "quality", "reason"),
         *("het", "offset", "outcome", "tasks_per_node", "time_min", "user", "fixed", "gives_way", "is_held"),
         *("is_over", "killed", "left", "planned_nodes", "preempts_since", "runs_again", "takes_least"),
-        *("most_nodes", "size_cpus", "waits_for_room"),
+        *("most_nodes", "size_cpus", "waits_for_room", "is_stopped", "is_suspended", "ran", "runs_since"),
     )
 
     def __init__(
@@ -179,17 +180,17 @@ class SlurmJob(QueuedJob):
         self.alternatives, self.counts = tuple[int, ...](), tuple[tuple[int, int], ...]()
         self.own_cpus = self.least_cpus = self.size_cpus = self.required = self.planned_nodes = 0
         self.is_exclusive = self.is_contiguous = self.is_held = self.is_single = False
-        self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = False
+        self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = self.is_stopped = False
         self.cpus_per_gpu = self.memory_per_gpu = 0
         self.reservation, self.requeues = "", True
         self.priority: dict[str, int] = {}
         self.begin, self.eligible = submitted, math.inf
         self.stage = JobStage.PENDING
-        self.started = self.end = self.planned = self.killed = self.left = 0.0
+        self.started = self.end = self.planned = self.killed = self.left = self.ran = self.runs_since = 0.0
         self.fixed: int | None = None
         self.placement: NodeShare | None = None
         self.partition: ClusterPartition | None = None
-        self.waits_for_room = self.is_over = self.runs_again = self.gives_way = False
+        self.waits_for_room = self.is_over = self.runs_again = self.gives_way = self.is_suspended = False
         self.preempts_since = -math.inf
         self.extra: Any = None
 
@@ -209,16 +210,8 @@ class SlurmJob(QueuedJob):
         tasks = self.tasks_per_node or (
             math.ceil(self.tasks / self.max_nodes) if self.has_tasks and self.max_nodes < math.inf else 1
         )
-        return JobSize(
-            self.min_nodes,
-            self.max_nodes,
-            self.limit,
-            self.cpus,
-            tasks * self.cpus_per_task,
-            self.memory,
-            self.memory_per_cpu,
-            self.is_exclusive,
-        )
+        nodes, memory = (self.min_nodes, self.max_nodes), (self.memory, self.memory_per_cpu)
+        return JobSize(*nodes, self.limit, self.cpus, tasks * self.cpus_per_task, *memory, self.is_exclusive)
 
     def part(self, nodes: int) -> SlurmJob:
         """The same job with so many nodes only, and a CPU of each."""

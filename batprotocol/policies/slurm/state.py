@@ -7,6 +7,7 @@ them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Final, Protocol
 
@@ -72,7 +73,13 @@ class ControllerActions(Protocol):
         """Execute a job on its placement; returns whether that is possible."""
 
     def kill(self, jobs: list[SlurmJob]) -> None:
-        """Kill jobs."""
+        """Kill jobs. Some of them may be suspended."""
+
+    def suspend(self, job: SlurmJob) -> None:
+        """Stop a running job, so that it can go on later."""
+
+    def resume(self, job: SlurmJob) -> None:
+        """Let a suspended job go on, on the same hosts."""
 
     def again(self, job: SlurmJob) -> None:
         """Register a job once more, and give it its new id."""
@@ -233,7 +240,7 @@ class ControllerState:
         self.reservations = NodeReservations(int(cluster.loops.bf_resolution), phases.epoch)
         self.selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
         self.queue = SlurmQueue(is_fifo=cluster.is_fifo, is_above=rules.preemption.is_above)
-        self.clock = LoopClock(cluster.loops, phases, backfills=cluster.backfills)
+        self.clock = LoopClock(cluster.loops, phases, backfills=cluster.backfills, time_slice=cluster.time_slice)
         self.waiting = IneligibleJobs()
         self.jobs: dict[str, SlurmJob] = {}
         self.running: dict[str, SlurmJob] = {}
@@ -349,15 +356,20 @@ class PossibleStarts:
         is_special = job.leaves or job.alternatives or job.counts
         return None if self._state.cluster.preempts or is_special else self._state.selection.frees(job, partition)
 
-    def victims(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
-        """The jobs that give way so that a job can start on these nodes; none if that is not possible."""
+    def displaced(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int
+    ) -> tuple[list[SlurmJob], NodeShare] | None:
+        """The jobs that give way to a job on these nodes, and what it gets then; None: it cannot have enough."""
         candidates = self._candidates(job, partition, nodes, second) if self._state.cluster.preempts else []
-        found = victims_of(candidates, lambda gone: share_now(self._state.selection, job, partition, nodes, gone))
-        return [] if found is None else found[0]
+        return victims_of(candidates, lambda gone: share_now(self._state.selection, job, partition, nodes, gone))
 
     def _candidates(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
         running, rules = self._state.running.values(), self._state.rules.preemption
-        return rules.candidates_on(nodes, running, SlurmEntry(job, partition, 0, 0), second)
+        found = rules.candidates_on(nodes, running, SlurmEntry(job, partition, 0, 0), second)
+        if self._state.cluster.select.is_linear:
+            return found
+        # the others do not keep it from their cores, and keep their memory
+        return [each for each in found if rules.terms(each).mode != PreemptMode.SUSPEND]
 
     def time_helps(self) -> bool:
         """Whether time alone helps a job: it takes any switches later, or running jobs give way only then."""
@@ -395,9 +407,14 @@ class TimeLimits:
     def first(self) -> float:
         """When the first one is over; infinity: there is none."""
         limits = self._limits
-        while limits and (limits[0][2].stage is not JobStage.RUNNING or limits[0][2].started != limits[0][3]):
+        while limits and not self._is_meant(*limits[0][2:]):
             heappop(limits)
         return limits[0][0] if limits else math.inf
+
+    @staticmethod
+    def _is_meant(job: SlurmJob, started: float) -> bool:
+        """Whether the limit of a run is looked at: suspended jobs have none until they go on."""
+        return job.stage is JobStage.RUNNING and job.started == started and not job.is_suspended
 
     def over(self, second: int) -> list[SlurmJob]:
         """The jobs whose limits are over by a second, in the order of their starts; they are forgotten."""
@@ -426,6 +443,8 @@ class Endings:
         self._overdrawn = math.inf  # since when a check of limits finds jobs that have used up what they share
         self._cleanings: list[tuple[float, int, int, bool, SlurmJob, FinalJobState]] = []
         self._leaders: list[SlurmJob] = []
+        self.left: Callable[[SlurmJob], None] = lambda job: None
+        """Called when a job has left its nodes."""
 
     # Nodes
 
@@ -519,6 +538,7 @@ class Endings:
         """A job leaves its nodes: it is over, or runs again."""
         mine = self._state
         self._note_leader(job)
+        self.left(job)
         del mine.running[job.id]
         mine.others += 1
         mine.rules.left(job)
@@ -567,6 +587,7 @@ class Endings:
         )  # Slurm forgets that it has to wait then
         job.stage, job.runs_again, job.restarts = JobStage.PENDING, False, job.restarts + 1
         job.placement, job.eligible, job.is_over, job.outcome = None, math.inf, False, None
+        job.is_suspended = job.is_stopped = False
         mine = self._state
         job.submitted = float(mine.second)  # it counts as submitted once its nodes are clean
         job.begin = job.submitted + (0 if is_lost else _AGAIN)
@@ -599,11 +620,10 @@ class Endings:
         for job in jobs:
             job.killed = self._state.now
             self._completes(job)
-        live = [job for job in jobs if not job.is_over]
-        if live:
+        if live := [job for job in jobs if not job.is_over]:
             self._state.actions.kill(live)
         for job in jobs:
-            if job.is_over:  # it has ended by itself, and only its nodes were still its own
+            if job.is_over or job.is_suspended:  # it does not run, and only its nodes were still its own
                 self.ended(job, job.outcome or FinalJobState.COMPLETED_WALLTIME_REACHED)
 
     def requeue(self, job: SlurmJob) -> None:
@@ -617,6 +637,13 @@ class Endings:
         self.kill([job])
 
     # Limits
+
+    def move_limit(self, job: SlurmJob, end: float) -> None:
+        """The limit of a running job ends at another time."""
+        self._state.selection.give_back(job)
+        job.end = end
+        self._state.selection.take(job)
+        self.note_limit(job)
 
     def note_limit(self, job: SlurmJob) -> None:
         """The limit of a running job is new."""

@@ -21,6 +21,7 @@ from batprotocol.sites.slurm.configuration_values import (
     partition_select,
     preempt_mode,
     select_parameters,
+    time_slice,
 )
 from batprotocol.sites.slurm.texts import (
     CHECKED,
@@ -205,7 +206,7 @@ _MISSED_OTHERS: Final = (
     "MaxTasksPerNode MCSParameters MCSPlugin NodeFeaturesPlugins PowerParameters PowerPlugin PreemptParameters",
     "PriorityParameters PrioritySiteFactorParameters PrioritySiteFactorPlugin Prolog PrologEpilogTimeout",
     "PrologFlags PrologSlurmctld PrologTimeout RebootProgram RequeueExit RequeueExitHold ResumeFailProgram",
-    "ResumeProgram ResumeRate ResumeTimeout ResvEpilog ResvProlog SchedulerTimeSlice ScronParameters",
+    "ResumeProgram ResumeRate ResumeTimeout ResvEpilog ResvProlog ScronParameters",
     "SlurmctldParameters SuspendExcNodes SuspendExcParts SuspendExcStates SuspendProgram SuspendRate SuspendTime",
     "SuspendTimeout",
 )
@@ -601,6 +602,7 @@ CLUSTER: Final[Mapping[str, ParameterRow]] = rows_of(
         ParameterRow(
             "PreemptMode", read=lambda text: {f"preemption.{key}": each for key, each in preempt_mode(text).items()}
         ),
+        ParameterRow("SchedulerTimeSlice", field="preemption.time_slice", read=time_slice),
         ParameterRow("PreemptExemptTime", field="preemption.exempt_time", read=_exempt),
         ParameterRow("OverTimeLimit", field="jobs.over_time_limit", read=_minutes),
         ParameterRow(
