@@ -294,15 +294,8 @@ NUMBERS: Final = {
 """The options that are numbers, by name."""
 
 _FLAGS: Final = (
-    "allow_zero_lic",
-    "assoc_limit_stop",
-    "bf_licenses",
-    "bf_one_resv_per_job",
-    "bf_running_job_reserve",
-    "pack_serial_at_end",
-    "preempt_strict_order",
-    "preempt_youngest_first",
-    "reduce_completing_frag",
+    *("allow_zero_lic", "assoc_limit_stop", "bf_licenses", "bf_one_resv_per_job", "bf_running_job_reserve"),
+    *("pack_serial_at_end", "preempt_strict_order", "preempt_youngest_first", "reduce_completing_frag"),
 )
 _LOAD: Final = "It is about the load of the controller."
 _DEFER: Final = ParameterRow(
