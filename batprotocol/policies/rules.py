@@ -15,7 +15,7 @@ __all__ = ["PreemptMode", "PreemptionRules", "PreemptionTerms", "ScopeUsage", "e
 
 
 class PreemptMode:
-    """The fates of jobs that give way. A Slurm has no `CHECKPOINT`."""
+    """The fates of jobs that give way. A Slurm has no `CHECKPOINT`, and only a Slurm has `SUSPEND`."""
 
     OFF: Final = "off"
     """It does not give way."""
@@ -25,6 +25,8 @@ class PreemptMode:
     """It runs again from its start."""
     CHECKPOINT: Final = "checkpoint"
     """It runs again from its progress."""
+    SUSPEND: Final = "suspend"
+    """It is stopped, keeps its nodes, and goes on there."""
 
 
 class PreemptionTerms(NamedTuple):

@@ -11,6 +11,7 @@ import json
 import logging
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -22,6 +23,7 @@ from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile, FinalJobState
 from batprotocol.model.hosts import format_hosts, frozen_hosts
 from batprotocol.policies.slurm import Phases, SlurmScheduler
+from batprotocol.policies.slurm.scheduler import Started
 from batprotocol.simulator import ExternalEventList, JobRow, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.texts import span
 from batprotocol.studies.comparing.schedules import Schedule
@@ -48,7 +50,7 @@ from batprotocol.studies.slurm_recordings import (
 from batprotocol.workloads.host_events import HostEvent
 from batprotocol.workloads.host_events.events import HostChange
 from batprotocol.workloads.requests import expanded_names
-from batprotocol.workloads.requests.usage import rerun_id
+from batprotocol.workloads.requests.usage import rerun_id, submitted_id
 from batprotocol.workloads.workload import WorkloadProfile
 
 __all__ = [
@@ -118,6 +120,17 @@ def _ends(run: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
+_SUSPENDS: Final = re.compile(r"(?:gang: suspending|preempted) JobId=(\S+)(?: suspended by gang.*)?$")
+"""A line of the log that says that a job is suspended."""
+
+
+def _suspended(run: Mapping[str, Any]) -> set[str]:
+    """The jobs that were suspended: while they are, the time of their scripts goes on, and these end later."""
+    jobs = [each["JobId"] for each in run.get("result_jobs", ()) if isinstance(each.get("SuspendTime"), float)]
+    jobs += [match[1] for _, text in run["log"] if (match := _SUSPENDS.search(text))]
+    return {number_of(each) for each in jobs}
+
+
 def _killed(run: Mapping[str, Any]) -> dict[str, float]:
     """How long jobs ran before they were killed, at the longest."""
     began, longest, numbers = dict[str, float](), dict[str, float](), component_numbers(run)
@@ -148,7 +161,7 @@ def _loop_of(run: Mapping[str, Any], time: float) -> float:
 def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], float, int]]:
     """The jobs: number, submission time, what they ask for, run time, exit code."""
     last = {start.job: _loop_of(run, start.time) for start in starts_of(run)}
-    ends, submitted, killed = _ends(run), submitted_of(run), _killed(run)
+    ends, submitted, killed, suspended = _ends(run), submitted_of(run), _killed(run), _suspended(run)
     for each in run["submissions"]:
         if each["id"] < 0:
             continue
@@ -168,7 +181,7 @@ def _jobs(run: Mapping[str, Any]) -> Iterator[tuple[str, float, dict[str, Any], 
         runs = each.get("runs") or [each["run"]] * len(numbers)
         for place, (number, seconds) in enumerate(zip(numbers, runs, strict=True)):
             runtime = seconds + 0.9
-            if number in ends and number in last and ends[number] > last[number]:
+            if number in ends and number in last and last[number] < ends[number] and number not in suspended:
                 runtime = ends[number] - last[number]
             runtime = max(runtime, killed.get(number, 0.0) + 0.3)
             data = dict(asked)
@@ -228,25 +241,29 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
             slurm["time"] = _seconds(value)
         elif name == "time-min":
             slurm["time_min"] = _seconds(value)
-        elif name in ("partition", "dependency", "constraint", "account", "qos", "reservation"):
+        elif name in ("partition", "dependency", "constraint", "account", "qos", "reservation", "begin", "licenses"):
             data[name] = value
         elif name == "job-name":
             data["name"] = value
         elif name == "nice":
             data["nice"] = int(value or 100)
-        elif name == "begin":
-            data["begin"] = value
         elif name in ("requeue", "no-requeue"):
             data["requeue"] = name == "requeue"
-        elif name == "exclusive" and value == "user":
-            slurm["exclusive_user"] = True
-        elif name in ("exclusive", "contiguous"):
+        elif name in ("exclusive", "oversubscribe"):  # the last one counts
+            data.pop("exclusive", None)
+            for each in ("exclusive_user", "oversubscribe"):
+                slurm.pop(each, None)
+            if name == "exclusive" and value != "user":
+                data["exclusive"] = True
+            else:
+                slurm["exclusive_user" if name == "exclusive" else name] = True
+        elif name == "contiguous":
             data[name] = True
         elif name == "hold":
             slurm["hold"] = True
-        elif name in ("use-min-nodes", "spread-job", "oversubscribe"):
+        elif name in ("use-min-nodes", "spread-job"):
             slurm[name.replace("-", "_")] = True
-        elif name in ("nodelist", "exclude"):
+        elif name in ("nodelist", "exclude", "switches"):
             slurm[name] = value
         elif name in ("gpus", "gpus-per-task"):
             slurm[name.replace("-", "_")] = int(value) if value.isdecimal() else value
@@ -261,14 +278,10 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
                 data["memory"] = f"{mebibytes}M"
             else:
                 slurm[name.replace("mem", "memory").replace("-", "_")] = mebibytes
-        elif name == "licenses":
-            data[name] = value
         elif FOLLOWED_VALUES.get(name) == value:
             slurm["threads_per_core"] = 1
         elif name in ("gres", "gpus-per-node"):
             gres[name] = value if name == "gres" else f"gpu:{value}"
-        elif name == "switches":
-            slurm["switches"] = value
         elif name == "array":
             ranges, _, most = value.partition("%")
             data["array"] = _tasks(ranges), int(most or 0)
@@ -358,7 +371,10 @@ _NODE_STATES: Final = {"DOWN": "DOWN", "DRAINED": "DRAIN", "DRAINING": "DRAIN", 
 """The commands that give a node the states that the log names; others are those of nodes in use."""
 _FAILED: Final = ("error", "denied", "invalid", "is in use", "not supported")
 """Parts of answers to commands that have failed."""
-_LATE: Final = ("job has already finished", "job is no longer pending", "job is pending execution")
+_LATE: Final = (
+    *("job has already finished", "job is no longer pending", "job is pending execution", "job is not suspended"),
+    *("already completing or completed", "job is not running"),
+)
 """Answers that say that a command has not changed its job."""
 
 
@@ -394,6 +410,7 @@ def scheduler_of(
     """
     if phases is None:
         phases = phases_of(run) if seed is None else drawn_phases_of(run, seed)
+    options = {"time_goes_on": True} | options  # the scripts of recorded jobs sleep
     return SlurmScheduler(configuration_of_run(run), phases, accounting=accounting_of_run(run), **options)
 
 
@@ -449,19 +466,36 @@ def replay(run: Mapping[str, Any], *, seed: int | None = None, phases: Phases | 
         events = sorted(_events(run, names))
     lists = [ExternalEventList.of(events, corrected=True)] if events else []
     result = simulate(platform, Workload(jobs, profiles), scheduler, external_events=lists)
-    starts = [
-        Start(
-            each.job_id.rpartition("!")[2],
-            each.time,
-            each.partition,
-            ",".join(nodes[node].name for node in each.nodes),
-            each.by,
-        )
-        for each in scheduler.starts
-    ]
-    rows = {f"{row.workload_name}!{row.job_id}": row for row in result.jobs}
+    starts = []
+    for each in scheduler.starts:
+        names_of = ",".join(nodes[node].name for node in each.nodes)
+        starts.append(Start(each.job_id.rpartition("!")[2], each.time, each.partition, names_of, each.by))
+    rows = _lives({f"{row.workload_name}!{row.job_id}": row for row in result.jobs}, scheduler.starts)
     interval = scheduler.configuration.scheduler.bf_interval
     return Replay(starts, rows, asked, [node.name for node in nodes], submitted, interval)
+
+
+def _lives(rows: Mapping[str, JobRow], starts: Sequence[Started]) -> dict[str, JobRow]:
+    """The rows of jobs, with one row for each start: the parts of a job that was suspended are joined."""
+    found, lives = dict[str, JobRow](), dict[str, list[int]]()
+    for start in starts:
+        lives.setdefault(start.job_id, []).append(_run_of(start.run_id)[1])
+    for full, row in sorted(rows.items(), key=lambda each: _run_of(each[0])):
+        job, number = _run_of(full)
+        name = _name(job.rpartition("!")[2], max(bisect_right(lives.get(job, [0]), number), 1))
+        if name in found:
+            since = found[name].starting_time or 0.0
+            over = (row.starting_time or since) + (row.execution_time or 0.0)
+            row = msgspec.structs.replace(row, starting_time=since, execution_time=over - since)
+        workload, _, own = name.partition("!")
+        found[name] = msgspec.structs.replace(row, workload_name=workload, job_id=own)
+    return found
+
+
+def _run_of(full: str) -> tuple[str, int]:
+    """The first id of a job, by that of a run, and how often it had run before."""
+    first = submitted_id(full)
+    return (full, 0) if first is None else (first[0].replace("-", "!", 1), first[1])
 
 
 def recorded_again(run: Mapping[str, Any], other: Mapping[str, Any]) -> Replay:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import random
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Any, Final
@@ -42,12 +42,13 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         or "JobId=Invalid" in text
         or " timed out, the job is at" in text
     ]
+    over = sorted([*over, *_over_after_preemption(log)])
     period, configuration = _period(main), configuration_of_run(run)
     loops = configuration.scheduler
     # A log that was cut has no submission of its first jobs.
     first = min([*submitted_of(run).values(), *(start["t"] for start in run["starts"])], default=math.inf)
     last_full = max((time for time in full if time < first), default=full[0] - loops.sched_interval if full else -30.0)
-    limits = over[0] - 30 if over else -15.0
+    limits = over[0] - 30 * math.ceil(over[0] / 30) if over else -15.0
     delay = max(loops.batch_sched_delay, loops.sched_min_interval)
     moments = Moments(run, period, delay)
     priorities, calculations = _priorities(run, last_full, configuration)
@@ -61,6 +62,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         seen=tuple(sorted(_seen(run, main))),
         backfill=_first_cycle(first, cycles, loops.bf_interval),
         cycles=tuple(cycles),
+        turns=tuple(_turns(log)),
         priorities=priorities,
         calculations=calculations,
         epilog=_EPILOG * run["speed"],
@@ -71,6 +73,45 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         epilogs=moments.epilogs,
         prompt=frozenset(moments.prompt),
     )
+
+
+_STARTS: Final = re.compile(r"sched: Allocate |sched/backfill: _start_job: Started ")
+"""A line of the log that says that a job starts."""
+_AT_ONCE: Final = 0.05
+"""The time from the line that a job is suspended to that of the start that does it, at most."""
+
+
+_GAVE_WAY: Final = re.compile(r"debug:  preempted JobId=(\S+) suspended by gang scheduler")
+"""A line that says that a job is suspended for another one, so that its limit stays where it is."""
+_KILLED: Final = re.compile(r"job_signal: 9 of running JobId=(\S+)")
+_LOOPS: Final = ("sched: Running job scheduler", "_attempt_backfill: beginning", "_slurm_rpc_")
+
+
+def _over_after_preemption(log: Sequence[Sequence[Any]]) -> Iterator[float]:
+    """The checks of limits that killed jobs which had been suspended for others: Slurm does not say that they are over.
+
+    Such a kill is neither one of a loop nor one of a command, which the log has just before it.
+    """
+    gave_way, loop = set[str](), -math.inf
+    for time, text in log:
+        if any(each in text for each in _LOOPS):
+            loop = time
+        if match := _GAVE_WAY.match(text):
+            gave_way.add(match[1])
+        match = _KILLED.match(text)
+        if match and match[1] in gave_way and time > loop + _AT_ONCE:
+            yield time
+
+
+def _turns(log: Sequence[Sequence[Any]]) -> Iterator[float]:
+    """The ends of time slices that suspend jobs: no job starts then."""
+    starts, last = [time for time, text in log if _STARTS.match(text)], -math.inf
+    for time, text in log:
+        if "gang: suspending" in text:
+            place = bisect_left(starts, time)
+            if (place == len(starts) or starts[place] > time + _AT_ONCE) and time > last + 1:
+                last = time
+                yield time
 
 
 def drawn_phases_of(run: Mapping[str, Any], seed: int, *, just_started: bool = True) -> Phases:

@@ -48,7 +48,9 @@ __all__ = [
 logger = logging.getLogger("batprotocol.policies")
 
 _BEGINS: Final = ("slurm:", "slurm=")
-_PHASES: Final = ("full", "limits", "reservations", "backfill", "priorities", "epilog", "others", "cleaning", "epoch")
+_PHASES: Final = (
+    *("full", "limits", "reservations", "turn", "backfill", "priorities", "epilog", "others", "cleaning", "epoch"),
+)
 _SEED: Final = "seed"
 _DIGITS: Final = 18
 _reported: set[str] = set()

@@ -26,6 +26,8 @@ _UNEVEN: Final = 2.0
 """A known check of time limits so many seconds after one that is due stands for it."""
 _RESERVATION_CHECKS: Final = 5
 """The seconds between two checks of reservations, at least."""
+_HOUR: Final = 3600.0
+"""Time slices have begun any time within an hour."""
 _NAP: Final = 1.003
 """The seconds for which the second loop sleeps while nothing has changed."""
 _LATE: Final = 3.4
@@ -50,6 +52,8 @@ class Phases(msgspec.Struct, frozen=True):
         checks: the checks of time limits that are known, in order. One that is due two seconds before one is then.
         reservations: a check of reservations before the simulation began. The next ones are at ticks, every 5 s.
         seen: the checks of reservations that are known, in order.
+        turn: when a time slice was over before the simulation began (SchedulerTimeSlice).
+        turns: the ends of time slices that are known, in order. One that is due near one is then.
         backfill: the first time that the second loop looks whether there is work.
         cycles: runs of the second loop that are known, in order. A run that is due near one, or before it, is then.
         priorities: when priorities are computed first; the next ones follow every PriorityCalcPeriod.
@@ -71,6 +75,8 @@ class Phases(msgspec.Struct, frozen=True):
     checks: tuple[float, ...] = ()
     reservations: float = -2.5
     seen: tuple[float, ...] = ()
+    turn: float = -7.5
+    turns: tuple[float, ...] = ()
     backfill: float = 15.0
     cycles: tuple[float, ...] = ()
     priorities: float = 0.0
@@ -112,6 +118,7 @@ class Phases(msgspec.Struct, frozen=True):
             backfill=_within(chance, loops.bf_interval),
             priorities=_within(chance, calc_period),
             epoch=int(_within(chance, loops.bf_resolution)),
+            turn=-_within(chance, _HOUR),
         )
 
     def clean(self, job_id: str, kill: float) -> float:
@@ -140,10 +147,14 @@ class LoopClock:
         loops: the parameters of the loops.
         phases: what is left to chance.
         backfills: whether there is the second loop.
+        time_slice: the seconds of a time slice.
     """
 
-    def __init__(self, loops: SchedulerParameters, phases: Phases, *, backfills: bool) -> None:
+    def __init__(
+        self, loops: SchedulerParameters, phases: Phases, *, backfills: bool, time_slice: float = 30.0
+    ) -> None:
         self._loops, self._phases, self._backfills = loops, phases, backfills
+        self._turn, self._slice = phases.turn, time_slice
         self._last = phases.last  # the last run of the first loop at a tick
         self._ran = phases.last  # the last one of all
         self._full, self._limits, self._reservations = phases.full, phases.limits, phases.reservations
@@ -260,6 +271,10 @@ class LoopClock:
             return cycles[place]
         return due
 
+    def put_off(self, now: float) -> None:
+        """The second loop looks again a second later."""
+        self._backfill = now + 1.0
+
     def ran_backfill(self, now: float, *, is_new: bool) -> None:
         """The second loop has run; `is_new`: and has changed something itself."""
         # Slurm compares whole seconds, so what changed in the second of this run counts once more.
@@ -290,6 +305,20 @@ class LoopClock:
     def ran_limits(self, now: float) -> None:
         """The check has run."""
         self._limits = now
+
+    # Time slices
+
+    def turn(self, now: float) -> float:
+        """When the next time slice is over."""
+        known = self._phases.turns
+        place = max(bisect_right(known, self._turn), bisect_left(known, now - 1e-9))
+        last = max([self._turn, *known[:place][-1:]])
+        due = last + max(math.ceil((now - last) / self._slice - 1e-9), 1) * self._slice
+        return known[place] if place < len(known) and known[place] < due + _NAP else due
+
+    def ran_turn(self, now: float) -> None:
+        """A time slice is over."""
+        self._turn = now
 
     # Reservations
 

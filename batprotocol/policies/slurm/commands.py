@@ -17,9 +17,10 @@ from typing import Any, Final
 import msgspec
 
 from batprotocol.errors import InputError, hint, shown
+from batprotocol.policies.rules import PreemptMode
 from batprotocol.policies.slurm.cluster import ClusterPartition, bits_of, lowest
 from batprotocol.policies.slurm.controller import Controller, JobUpdate
-from batprotocol.policies.slurm.queue import JobStage, SlurmJob, number_of
+from batprotocol.policies.slurm.queue import JobStage, SlurmJob, limit_memory, number_of
 from batprotocol.policies.slurm.reservations import LicenseReservation, NodeReservation
 from batprotocol.policies.slurm.state import NodeStates
 from batprotocol.sites.slurm.configuration_values import missed_by
@@ -102,10 +103,10 @@ def _standings(followed: str, idle: str = "", missed: str = "") -> dict[str, tup
 
 COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ParameterStanding]]]] = {
     "scontrol": _standings(
-        "create delete hold release requeue requeuehold top uhold update",
+        "create delete hold release requeue requeuehold resume suspend top uhold update",
         "completing errnumstr getaddrs help listpids notify pidinfo ping schedloglevel setdebug setdebugflags show"
         " token version wait_job write",
-        "abort cancel_reboot cluster fsdampeningfactor reboot reconfigure resume shutdown suspend takeover",
+        "abort cancel_reboot cluster fsdampeningfactor reboot reconfigure shutdown takeover",
     ),
     "options of scontrol": _standings(
         "",
@@ -146,9 +147,9 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ParameterStanding]]]] = {
         "BurstBuffer CoreCnt Features Groups MaxStartDelay Skip TRES",
     ),
     "flag of reservations": _standings(
-        "ANY_NODES FLEX IGNORE_JOBS LICENSE_ONLY MAINT OVERLAP SPEC_NODES STATIC_ALLOC",
+        "ANY_NODES FLEX IGNORE_JOBS LICENSE_ONLY MAGNETIC MAINT OVERLAP SPEC_NODES STATIC_ALLOC",
         "USER_DELETE",
-        "DAILY FIRST_CORES HOURLY MAGNETIC NO_HOLD_JOBS_AFTER PART_NODES PURGE_COMP REPLACE REPLACE_DOWN TIME_FLOAT"
+        "DAILY FIRST_CORES HOURLY NO_HOLD_JOBS_AFTER PART_NODES PURGE_COMP REPLACE REPLACE_DOWN TIME_FLOAT"
         " WEEKDAY WEEKEND WEEKLY",
     ),
 }
@@ -178,12 +179,24 @@ def _requeue_hold(controller: Controller, job: SlurmJob, now: float) -> None:
     controller.requeue(job, now)
 
 
-_VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], None]]] = {
+def _suspend(controller: Controller, job: SlurmJob, now: float) -> str:
+    controller.advance(now)
+    return controller.suspensions.stop(job)
+
+
+def _resume(controller: Controller, job: SlurmJob, now: float) -> str:
+    controller.advance(now)
+    return controller.suspensions.go_on(job)
+
+
+_VERBS: Final[dict[str, Callable[[Controller, SlurmJob, float], str | None]]] = {
     "hold": Controller.hold,
     "uhold": Controller.hold,
     "release": Controller.release,
     "requeue": Controller.requeue,
     "requeuehold": _requeue_hold,
+    "resume": _resume,
+    "suspend": _suspend,
 }
 
 _STATES: Final[dict[str, Callable[[Controller, int, float], None]]] = {
@@ -328,12 +341,17 @@ class _Order:
                     self.notes.append(f"{name} is a component of a heterogeneous job, which runs again as a whole")
                     continue
                 for job in jobs:
-                    _VERBS[verb](self._controller, job, self._now)
+                    self._do(verb, job)
         elif verb == "top":
             jobs = [job for word in given for name in _listed(word) for job in self._jobs(name) if not job.offset]
             self.notes += self._controller.top(jobs, self._now)
         else:
             {"create": self._create, "delete": self._delete, "update": self._update}[verb](given)
+
+    def _do(self, verb: str, job: SlurmJob) -> None:
+        why = _VERBS[verb](self._controller, job, self._now)
+        if why:
+            self.notes.append(f"job {job.own_id} {why}, so that '{verb}' has no effect")
 
     def _values(self, kind: str, words: list[str]) -> dict[str, str]:
         """The values of the keys that are followed, by names in small letters. `+=` and `-=` are kept in the value."""
@@ -401,9 +419,17 @@ class _Order:
             row = RECORDS["partitionname"][key]
             found = row.fields_of(text) if row.field != "nodes" else {"nodes": tuple(_node_names(controller, text))}
             missing = list(missed_by(row.name, {f"partition.{field}": each for field, each in found.items()}))
+            if found.get("preempt_mode") == PreemptMode.SUSPEND and controller.cluster.gang is None:
+                missing.append("PreemptMode=SUSPEND")
             self.notes += [f"{each} is not followed" for each in missing]
+            for pair in _EITHER if not missing else ():
+                fields.update(dict.fromkeys(pair if pair & found.keys() else ()))  # Slurm has one number for both
             fields.update({} if missing else found)
         controller.change_partition(name, fields, self._now)
+        for job in controller.jobs.values() if "max_memory_per_cpu" in fields else ():
+            for each in job.partitions if job.stage is JobStage.PENDING else ():
+                if each.name == name:
+                    limit_memory(job, each)
 
     def _change_jobs(self, values: dict[str, str]) -> None:
         controller, now = self._controller, self._now
@@ -536,6 +562,11 @@ class _Order:
         return lowest(found, count)
 
 
+_EITHER: Final = (
+    frozenset(("max_memory_per_cpu", "max_memory_per_node")),
+    frozenset(("memory_per_cpu", "memory_per_node")),
+)
+"""Fields of a partition of which the last one that is set counts."""
 _LONG: Final = 60
 """The most letters of a word that a note has."""
 _KINDS: Final = {

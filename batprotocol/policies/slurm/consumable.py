@@ -14,6 +14,7 @@ from itertools import accumulate
 from operator import or_
 from typing import Final
 
+from batprotocol.policies.rules import PreemptMode
 from batprotocol.policies.slurm.cluster import (
     ClusterPartition,
     ConfiguredCluster,
@@ -60,7 +61,7 @@ class Consumable:
         self._opened = -1, 0
         self.cluster, self._epoch, self.tree = cluster, epoch, tree_of(cluster)
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
-        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts else None
+        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.in_turn) if counts or cluster.gang else None
         capped = (each.name for each in cluster.partitions if each.max_cpus < math.inf)
         self._room = FreeResources(cluster.nodes, rows, capped)
         self._farness = [0] * len(cluster.nodes)  # a byte of Slurm's weights: it stays until the next job is started
@@ -73,6 +74,7 @@ class Consumable:
         self._jobs: dict[int, SlurmJob] = {}
         self._numbers = self._of_users = 0
         self._keys: dict[str, int] = {}
+        self._stopped: dict[str, NodeShare] = {}  # what jobs keep that operators have suspended
 
     @property
     def used(self) -> int:
@@ -99,7 +101,7 @@ class Consumable:
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
         assert job.placement is not None
-        self._room.take(job.placement)
+        self._room.take(self._kept(job))
         self._used |= job.placement.nodes
         self._numbers += 1
         self._of_users += _is_of_user(job, job.partition)
@@ -110,11 +112,37 @@ class Consumable:
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
         assert job.placement is not None
-        self._room.take(job.placement, -1)
+        self._room.take(self._kept(job), -1)
         self._used &= ~bits_of(node for node in job.placement.cpus if not self._room.jobs[node])
         self._of_users -= _is_of_user(job, job.partition)
+        self._stopped.pop(job.id, None)
         key = self._keys.pop(job.id)
         del self._jobs[key], self._ends[bisect_left(self._ends, (job.end, self._made_at(job), job.number, key))]
+
+    def _kept(self, job: SlurmJob) -> NodeShare:
+        """The share that a job keeps from others: without its CPUs if an operator has suspended it."""
+        assert job.placement is not None
+        if not job.is_stopped:
+            return job.placement
+        found, share = self._stopped.get(job.id), job.placement
+        if found is None:
+            found = NodeShare(share.nodes, dict.fromkeys(share.cpus, 0), share.gres, share.memory)
+            found.sharing = share.sharing
+            self._stopped[job.id] = found
+        return found
+
+    def stop(self, job: SlurmJob) -> None:
+        """An operator suspends a job: others can have its CPUs, and not its memory and devices."""
+        assert job.placement is not None
+        self._room.take(job.placement, -1)
+        self._room.take(self._kept(job))
+
+    def go_on(self, job: SlurmJob) -> None:
+        """A job that an operator has suspended has its CPUs again."""
+        assert job.placement is not None
+        self._room.take(self._kept(job), -1)
+        self._room.take(job.placement)
+        del self._stopped[job.id]
 
     def _made_at(self, job: SlurmJob) -> float:
         """When Slurm made the record of a job. It makes one for the other tasks of an array when a task starts."""
@@ -177,7 +205,7 @@ class Consumable:
         """The resources that are free when running jobs have ended."""
         seen = self._room.changes
         if self._soon is None or self._soon[0] != seen:
-            shares = [share for share in (self._jobs[key].placement for *_, key in self._ends) if share is not None]
+            shares = [self._kept(self._jobs[key]) for *_, key in self._ends]
             self._soon = seen, LaterResources(self._room, shares, self._offering)
         return self._soon[1]
 
@@ -194,10 +222,10 @@ class Consumable:
         return self._ends[0][0] if self._ends else math.inf
 
     def _without(self, jobs: Iterable[SlurmJob]) -> FreeResources:
-        gone = [job.placement for job in jobs if job.placement is not None]
+        gone = [job for job in jobs if job.placement is not None]
         room = self._room.copy() if gone else self._room
-        for placement in gone:
-            room.take(placement, -1)
+        for job in gone:
+            room.take(self._kept(job), -1)
         return room
 
     def earliest(
@@ -254,7 +282,7 @@ class Consumable:
         """
         window = _WINDOW
         left = [(end, self._jobs[key]) for end, _, _, key in self._ends]
-        held = [(end, each, each.placement) for end, each in left if each.placement is not None and each not in gone]
+        held = [(end, each, self._kept(each)) for end, each in left if each.placement is not None and each not in gone]
         barrier, place = -math.inf, 0
         while place < len(held):
             last: SlurmJob | None = None
@@ -290,13 +318,38 @@ class Consumable:
         """The share that a job gets: idle cores, or else those of a row of its partition."""
         demand = demand_of(job, partition, self.cluster)
         nodes = room.open_to(demand.sharing, partition.name, nodes)
-        found = self._fit(room, job, partition, nodes, demand)
-        if found is None and room.rows is not None and demand.sharing is NodeSharing.CORES:
-            tries = (
-                self._fit(room.under(busy), job, partition, nodes, demand) for busy in room.rows.of(partition.name)
-            )
-            found = next((each for each in tries if each is not None), None)
+        found, rows = self._fit(room, job, partition, nodes, demand), room.rows
+        if found is not None or rows is None:
+            return found
+        taken = rows.used(())
+        if self.cluster.gang is not None:  # the cores of other jobs do, if these are suspended then, or take turns
+            tiers = sorted(self.cluster.partitions, key=lambda each: -each.tier)
+            if self.cluster.configuration.preemption.plugin == "partition_prio":
+                above = [each for each in tiers if each.tier > partition.tier or each.preempt_mode == PreemptMode.OFF]
+                taken = rows.used(each.name for each in above)
+            if self._fit(room.under(taken), job, partition, nodes, demand) is None:
+                return None
+            busy = taken
+            for names in ([each.name for each in tiers if each.tier == partition.tier], *self._below(partition)):
+                busy = list(map(or_, busy, rows.used(names)))
+                again = self._fit(room.under(busy), job, partition, nodes, demand)
+                if again is None:
+                    break
+                found = again  # as few jobs of lower tiers as possible are suspended
+            if found is not None:
+                return found
+        elif demand.sharing is not NodeSharing.CORES:
+            return None
+        for own in rows.of(partition.name):
+            found = self._fit(room.under(list(map(or_, own, taken))), job, partition, nodes, demand)
+            if found is not None:
+                break
         return found
+
+    def _below(self, partition: ClusterPartition) -> list[list[str]]:
+        """The partitions of lower tiers, one after the other, the highest first."""
+        below = [each for each in self.cluster.partitions if each.tier < partition.tier]
+        return [[each.name] for each in sorted(below, key=lambda each: -each.tier)]
 
     def _fit(
         self, room: FreeResources, job: SlurmJob, partition: ClusterPartition, nodes: int, demand: NodeDemand
@@ -450,10 +503,10 @@ class NodeChoice:
         weight, room, cluster = self._selection.weight, self._room, self._selection.cluster
         if self._job.spreads:
             return sorted(nodes, key=lambda node: (weight(node), node))
-        if cluster.select.least_loaded or self._partition.is_spread:
-            return sorted(nodes, key=lambda node: (weight(node), -room.idle_share(node), node))
         if cluster.select.serial_at_end and self._demand.cpus == 1 and self._counts[1] == 1:
             return sorted(nodes, key=lambda node: (weight(node), -node))
+        if cluster.select.least_loaded or self._partition.is_spread:
+            return sorted(nodes, key=lambda node: (weight(node), -room.idle_share(node), node))
         return None
 
     @property

@@ -19,7 +19,7 @@ from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition, Config
 from batprotocol.policies.slurm.loops import StartOutcome, lacks_nodes, run_backfill, run_main
 from batprotocol.policies.slurm.queue import HetJob, JobStage, NodeShare, SlurmJob, named_by_number
 from batprotocol.policies.slurm.reservations import NodeReservation
-from batprotocol.policies.slurm.rules import SlurmRules, grace_end, may_preempt
+from batprotocol.policies.slurm.rules import SlurmRules
 from batprotocol.policies.slurm.selection import Linear, NodeReleases, PossibleStart
 from batprotocol.policies.slurm.state import (
     ControllerActions,
@@ -29,6 +29,7 @@ from batprotocol.policies.slurm.state import (
     NodeStates,
     PossibleStarts,
 )
+from batprotocol.policies.slurm.suspension import Suspensions
 from batprotocol.workloads.requests import Request
 from batprotocol.workloads.requests.notation import Dependency
 
@@ -110,6 +111,7 @@ class Controller:
         self.hetjobs = state.hetjobs
         """The heterogeneous jobs that have not ended, by their ids."""
         self._endings, self._starts, self._is_closed = Endings(state), PossibleStarts(state), False
+        self.suspensions = Suspensions(state, self._endings)
         self._seen, self._tried, self._has_moved, self._until, self._weights = -1, -1, False, -1.0, tuple[int, ...]()
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
@@ -138,7 +140,12 @@ class Controller:
 
     def is_stuck(self) -> bool:
         """Whether nothing can start or end any more, as far as is known."""
-        if self._state.running or self._waiting.is_due or self.reservations.next_end() < math.inf or self._time_helps():
+        if (
+            any(not job.is_stopped for job in self._state.running.values())
+            or self._waiting.is_due
+            or self.reservations.next_end() < math.inf
+            or self._time_helps()
+        ):
             return False
         state, queue = self._state, self._queue
         if state.priorities.next_time() < math.inf and self.rules.recovers():
@@ -162,11 +169,11 @@ class Controller:
         """
         state, clock, queue = self._state, self._clock, self._queue
         times = [clock.limits(self._first_limit(), state.now)]
-        clean, is_idle = self._endings.next_clean(), state.is_quick
+        clean, is_idle = self._endings.next_clean(), state.makes_up
         if queue or self._waiting.jobs:  # time alone may bring something for them
             is_open = not state.is_quick or self._waiting.is_due or self.reservations.names() or self._time_helps()
             main, is_new = clock.main(state.now)[0], clean < math.inf or self._tried != self._version
-            is_idle = not (is_open or self._waiting.jobs) and lacks_nodes(queue, self, self.cluster.loops)
+            is_idle &= not (is_open or self._waiting.jobs) and lacks_nodes(queue, self, self.cluster.loops)
             backfill = clock.backfill(min(main, clean) if is_idle and is_new else math.inf)
             times += [state.priorities.next_time(), self._next_reservations()]
             if is_open or (self._tried != self._version and not is_idle):
@@ -175,7 +182,8 @@ class Controller:
                 times.append(backfill)
             elif self._until < math.inf:
                 times.append(max(backfill, self._until + 1))  # the runs before are as the last one, this one may differ
-        return min(*times, math.inf if is_idle and self._endings.can_wait() else clean)
+        clean = math.inf if is_idle and self._endings.can_wait() else clean
+        return min(*times, clean, self.suspensions.next_turn())
 
     def advance(self, now: float) -> None:
         """Do all that is due by a time."""
@@ -185,7 +193,7 @@ class Controller:
                 break
             self._state.now = max(self._state.now, due)
             checks = self._check_reservations, self._check_limits, self._clean
-            (*checks, self._renew_priorities, self._main, self._backfill)[place]()
+            (*checks, self.suspensions.turn, self._renew_priorities, self._main, self._backfill)[place]()
         self._state.now = max(self._state.now, now)
 
     def _due(self, now: float) -> tuple[float, int]:
@@ -195,6 +203,7 @@ class Controller:
             self._next_reservations(),
             clock.limits(self._first_limit(), state.now),
             self._endings.next_clean(),
+            self.suspensions.next_turn(),
             state.priorities.next_time(),
         ]
         if not self._queue and not self._waiting.jobs:
@@ -283,8 +292,7 @@ class Controller:
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
         for job, never in self._waiting.gather(self._state.now):
-            size = job.size
-            open_to = [each for each in job.partitions if each.takes(size) and not each.access.lacks(job.reservation)]
+            open_to = [each for each in job.partitions if each.takes(job.size, job.reservation)]
             if never is None and open_to:
                 self._waiting.remove(job)
                 self._state.priorities.eligible(job, self._state.now)
@@ -304,7 +312,7 @@ class Controller:
 
     def _run_main(self, *, is_full: bool) -> None:
         self._gather()
-        if not self._queue:
+        if not self._queue or self._state.is_completing:
             return
         started, has_tried = run_main(
             self._queue, self, self.cluster.loops, is_full=is_full, is_quick=self._state.is_quick
@@ -317,16 +325,17 @@ class Controller:
 
     def _backfill(self) -> None:
         self._gather()
-        is_quick = self._state.is_quick and not self._starts.sizes_vary
-        if is_quick and self._is_as_before(self._state.now):
-            self._clock.ran_backfill(self._state.now, is_new=self._has_moved)
-            self._state.idle_cycles += 1
+        state, is_quick = self._state, self._state.is_quick and not self._starts.sizes_vary
+        if state.is_completing:
+            self._clock.put_off(state.now)
+            return
+        if is_quick and self._is_as_before(state.now):
+            self._clock.ran_backfill(state.now, is_new=self._has_moved)
+            state.idle_cycles += 1
             return
         self.is_backfilling = True
         before, self._weights = self._starts.any_switches, self._selection.passing_weights()
-        ran = run_backfill(
-            self._queue, self, self.cluster.loops, self.second, self._state.phases.epoch, is_quick=is_quick
-        )
+        ran = run_backfill(self._queue, self, self.cluster.loops, self.second, state.phases.epoch, is_quick=is_quick)
         self.is_backfilling = False
         self._clock.ran_backfill(self._state.now, is_new=ran.started > 0 or ran.has_moved)
         self._state.idle_cycles = 0 if ran.started else self._state.idle_cycles + 1
@@ -358,7 +367,7 @@ class Controller:
         """Start a job if that is possible now; returns an `StartOutcome`."""
         left = self.reservations.usable(job, self.second, job.limit)
         if self.reservations.never_fits(job, self.second):
-            self._endings.refuse(job, "its reservation has not the nodes that it asks for")
+            return StartOutcome.SKIPPED  # Slurm holds it, and those that wait for its end do not run, either
         if left is None or job.stage is JobStage.DONE or self.reservations.is_larger(job) or job.required & ~left.nodes:
             return StartOutcome.SKIPPED
         room = nodes if not job.reservation else self.available
@@ -426,7 +435,7 @@ class Controller:
     def whole_nodes(self) -> Linear | None:
         """The selection, if jobs have whole nodes that no reservation or preemption takes or gives; None else."""
         found = None if self.cluster.preempts or self.reservations.names() else self._selection
-        return found if isinstance(found, Linear) else None
+        return found if isinstance(found, Linear) and not found.overlaps else None
 
     def possible_start(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
@@ -443,32 +452,22 @@ class Controller:
         if placement is None:
             if self.rules.is_limited(job, partition):
                 return StartOutcome.LIMITED
-            return StartOutcome.PREEMPTS if self._preempt(job, partition, nodes) else StartOutcome.BUSY
+            found = self._starts.displaced(job, partition, nodes, self.second)
+            if found is None or not found[0]:
+                return StartOutcome.BUSY
+            victims, placement = found
+            outcome = self.suspensions.make_way(job, victims)
+            if outcome != StartOutcome.STARTED:
+                return outcome
         if self.rules.is_limited(job, partition, placement.nodes, sum(placement.cpus.values())):
             return StartOutcome.LIMITED
         self._begin(job, partition, placement, minutes)
         return StartOutcome.STARTED
 
-    def _preempt(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> bool:
-        """Have jobs of lower partitions give way, if that makes space for a job; returns whether some do."""
-        victims = self._starts.victims(job, partition, nodes, self.second)
-        if not victims or not may_preempt(job, self.second, self.cluster.preempt_wait):
-            return False
-        for victim in victims:
-            end = grace_end(victim, self.second, self.rules.preemption.terms(victim).grace)
-            if end <= self.second:
-                self._endings.give_way(victim)
-            elif not victim.gives_way:
-                self._selection.give_back(victim)
-                victim.gives_way, victim.end = True, end
-                self._selection.take(victim)
-                self._endings.note_limit(victim)
-        return True
-
     def _begin(self, job: SlurmJob, partition: ClusterPartition, placement: NodeShare, minutes: float) -> None:
         job.stage, job.placement, job.partition = JobStage.RUNNING, placement, partition
         job.started, job.killed, job.gives_way = float(self.second), math.inf, False
-        job.preempts_since = -math.inf
+        job.preempts_since, job.ran, job.runs_since = -math.inf, 0.0, job.started
         job.end = job.started + 60 * min(minutes, FOREVER)
         if job.time_min:  # backfill has given it what the plan leaves
             job.limit = minutes
@@ -481,6 +480,7 @@ class Controller:
         self._waiting.started(job.id, self._state.now)
         if not self._state.actions.execute(job):
             self._endings.never_began(job)
+        self.suspensions.started(job)
 
     # Limits
 
@@ -721,12 +721,9 @@ class Controller:
         if job.gives_way:
             return
         state, before = self._state, min(job.limit, FOREVER)
-        state.selection.give_back(job)
         job.limit = minutes
-        job.end = max(job.end + 60 * (min(minutes, FOREVER) - before), float(state.second))
-        state.selection.take(job)
+        self._endings.move_limit(job, max(job.end + 60 * (min(minutes, FOREVER) - before), float(state.second)))
         state.others += 1
-        self._endings.note_limit(job)
 
     def cancel(self, job: SlurmJob, now: float) -> None:
         """A job is cancelled."""
@@ -739,8 +736,12 @@ class Controller:
             self._endings.kill([job])
 
     def give_up(self, now: float) -> None:
-        """Cancel all jobs at once, as none can start. Those that wait for the ends of others do not start, either."""
+        """Cancel all jobs at once, as none can start. Those that wait for the ends of others do not start, either.
+
+        Suspended jobs that nobody lets go on are killed.
+        """
         self.advance(now)
+        self._endings.kill([job for job in self._state.running.values() if job.stage is JobStage.RUNNING])
         for job in [job for job in self.jobs.values() if job.stage is JobStage.PENDING]:
             self._endings.refuse(job, "it was cancelled", FinalJobState.COMPLETED_KILLED)
 

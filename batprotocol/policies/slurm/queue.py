@@ -50,6 +50,7 @@ __all__ = [
     "SlurmQueue",
     "hetjob_of",
     "job_of",
+    "limit_memory",
     "named_by_number",
     "number_of",
 ]
@@ -134,6 +135,7 @@ class SlurmJob(QueuedJob):
         eligible: since when it can start, infinity so far.
         stage: how far it has come.
         started, end: when it started, and when its limit ends; left: when its nodes were clean again.
+        is_suspended, is_stopped: whether it is suspended, and by an operator; ran: the seconds before `runs_since`.
         planned: when backfill will start it, 0 if unknown.
         placement: its nodes, while it runs.
         partition: the partition that it runs in.
@@ -153,7 +155,7 @@ class SlurmJob(QueuedJob):
         *("group", "leaves", "leaves_since", "leaves_wait", "misses_leaves", "licenses", "quality", "reason"),
         *("het", "offset", "outcome", "tasks_per_node", "time_min", "user", "fixed", "gives_way", "is_held"),
         *("is_over", "killed", "left", "planned_nodes", "preempts_since", "runs_again", "takes_least"),
-        *("most_nodes", "size_cpus", "waits_for_room"),
+        *("most_nodes", "size_cpus", "waits_for_room", "is_stopped", "is_suspended", "ran", "runs_since"),
     )
 
     def __init__(
@@ -178,17 +180,17 @@ class SlurmJob(QueuedJob):
         self.alternatives, self.counts = tuple[int, ...](), tuple[tuple[int, int], ...]()
         self.own_cpus = self.least_cpus = self.size_cpus = self.required = self.planned_nodes = 0
         self.is_exclusive = self.is_contiguous = self.is_held = self.is_single = False
-        self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = False
+        self.has_tasks = self.spreads = self.oversubscribes = self.is_of_user = self.is_stopped = False
         self.cpus_per_gpu = self.memory_per_gpu = 0
         self.reservation, self.requeues = "", True
         self.priority: dict[str, int] = {}
         self.begin, self.eligible = submitted, math.inf
         self.stage = JobStage.PENDING
-        self.started = self.end = self.planned = self.killed = self.left = 0.0
+        self.started = self.end = self.planned = self.killed = self.left = self.ran = self.runs_since = 0.0
         self.fixed: int | None = None
         self.placement: NodeShare | None = None
         self.partition: ClusterPartition | None = None
-        self.waits_for_room = self.is_over = self.runs_again = self.gives_way = False
+        self.waits_for_room = self.is_over = self.runs_again = self.gives_way = self.is_suspended = False
         self.preempts_since = -math.inf
         self.extra: Any = None
 
@@ -208,16 +210,8 @@ class SlurmJob(QueuedJob):
         tasks = self.tasks_per_node or (
             math.ceil(self.tasks / self.max_nodes) if self.has_tasks and self.max_nodes < math.inf else 1
         )
-        return JobSize(
-            self.min_nodes,
-            self.max_nodes,
-            self.limit,
-            self.cpus,
-            tasks * self.cpus_per_task,
-            self.memory,
-            self.memory_per_cpu,
-            self.is_exclusive,
-        )
+        nodes, memory = (self.min_nodes, self.max_nodes), (self.memory, self.memory_per_cpu)
+        return JobSize(*nodes, self.limit, self.cpus, tasks * self.cpus_per_task, *memory, self.is_exclusive)
 
     def part(self, nodes: int) -> SlurmJob:
         """The same job with so many nodes only, and a CPU of each."""
@@ -576,7 +570,7 @@ def job_of(
         made.array_limit = request.array.limit or 0
     made.het, made.offset = (None, 0) if het is None else het
     _sizes(made, job, request, options)
-    _limit_memory(made, partitions[-1 if cluster.configuration.jobs.enforce_limits == "all" else 0])
+    limit_memory(made, partitions[-1 if cluster.configuration.jobs.enforce_limits == "all" else 0])
     _allow(made, cluster, request, options)
     return made
 
@@ -708,12 +702,11 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     made.gpu_type = made.gpu_type or each_type
 
 
-def _limit_memory(made: SlurmJob, partition: ClusterPartition) -> None:
+def limit_memory(made: SlurmJob, partition: ClusterPartition) -> None:
     """Give a job more CPUs if it asks for more memory for each CPU than a partition allows (MaxMemPerCPU)."""
-    most = partition.max_memory_per_cpu
+    most, usual = partition.max_memory_per_cpu, made.partitions[0]
     if not most or made.memory_per_gpu:
         return
-    usual = made.partitions[0]
     each = made.memory_per_cpu or (0 if made.memory or usual.memory_per_node else usual.memory_per_cpu)
     if each > most:
         factor = -(-each // most)

@@ -7,8 +7,8 @@ them the job gets, `consumable` chooses.
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import islice
 from operator import or_
@@ -31,9 +31,58 @@ __all__ = [
     "GresOffer",
     "LaterResources",
     "NodeDemand",
+    "NodeHolders",
     "demand_of",
     "tasks_dealt",
 ]
+
+
+# Whole nodes that jobs share (PreemptMode=SUSPEND and GANG): at most one of the jobs of a node runs
+
+
+class NodeHolders:
+    """The jobs that keep others from their nodes: those that run, and those that are suspended for others."""
+
+    __slots__ = ("_nodes",)
+
+    def __init__(self) -> None:
+        self._nodes: dict[SlurmJob, int] = {}
+
+    def enter(self, job: SlurmJob) -> None:
+        """A job has its nodes."""
+        assert job.placement is not None
+        self._nodes[job] = job.placement.nodes
+
+    def leave(self, job: SlurmJob) -> int:
+        """A job keeps others from its nodes no longer. Returns its nodes."""
+        return self._nodes.pop(job, 0)
+
+    def nodes(self, gone: Collection[SlurmJob], most: int) -> int:
+        """The nodes that have so many jobs at least, if some jobs are gone."""
+        planes = [0] * most  # one job at least, two...
+        for job, nodes in self._nodes.items():
+            if job not in gone:
+                for place in range(most - 1, 0, -1):
+                    planes[place] |= planes[place - 1] & nodes
+                planes[0] |= nodes
+        return planes[-1]
+
+    def freed(self, ends: Iterable[tuple[float, int, int]], gone: Collection[SlurmJob], most: int) -> list[int]:
+        """The nodes that have fewer jobs after the first end, the second one...: the others keep them until theirs.
+
+        Args:
+            ends: the ends of jobs, with their numbers and nodes, in order.
+            gone: the jobs that are gone.
+            most: the number of jobs.
+        """
+        left = {(job.end, job.number, nodes): nodes for job, nodes in self._nodes.items() if job not in gone}
+        freed, bits, counts = [], 0, Counter(node for nodes in left.values() for node in members(nodes))
+        for end in ends:
+            for node in members(left.pop(end, 0)):
+                counts[node] -= 1
+                bits |= (counts[node] < most) << node
+            freed.append(bits)
+        return freed
 
 
 # Cores that jobs share (OverSubscribe=FORCE:n): each partition has n rows of jobs
@@ -96,9 +145,10 @@ class CoreRows:
         cores = placement.cores[node]
         return node, (cores & -cores).bit_length(), sum(placement.cpus.values())
 
-    def used(self) -> list[int]:
-        """The cores that jobs and the system have, of each node, as sets."""
-        return self._cores(each for rows in self._rows.values() for row in rows for each in row)
+    def used(self, partitions: Iterable[str] | None = None) -> list[int]:
+        """The cores that the system and jobs have, of each node, as sets: those of all partitions, or of some."""
+        names = self._rows if partitions is None else partitions
+        return self._cores(each for name in names for row in self._rows.get(name, ()) for each in row)
 
     def of(self, partition: str) -> list[list[int]]:
         """The cores that the jobs of each row have, of each node: the fullest row first, and an empty one last."""
@@ -644,10 +694,10 @@ class FreeResources:
         """The CPUs of each node that the tasks of a job take."""
         if demand.is_whole:
             return chosen
-        cpus = max(demand.cpus, len(chosen) * demand.least, demand.least_cpus(len(chosen)))
-        tasks = (
-            demand.tasks_per_node * len(chosen) if demand.tasks_per_node and demand.step > 1 else cpus // demand.step
-        )
+        is_less = 0 < demand.tasks < demand.tasks_per_node  # it names fewer tasks than its node has CPUs for
+        each, least = (demand.tasks, demand.step) if is_less else (demand.tasks_per_node, demand.least)
+        cpus = max(demand.cpus, len(chosen) * least, demand.least_cpus(len(chosen)))
+        tasks = each * len(chosen) if each and demand.step > 1 else cpus // demand.step
         most: dict[int, float] | None = None
         if demand.tasks_per_node:
             most = dict.fromkeys(chosen, demand.tasks_per_node)

@@ -52,7 +52,7 @@ def preemption_of(
         youngest_first: whether the jobs that started last give way first (preempt_youngest_first).
     """
     if preemption.plugin == "qos":
-        return QosPreemption(qos, preemption.mode, preemption.exempt_time, youngest_first=youngest_first)
+        return QosPreemption(qos, preemption, youngest_first=youngest_first)
     return PartitionPreemption(preemption.exempt_time, youngest_first=youngest_first)
 
 
@@ -110,16 +110,16 @@ class QosPreemption(PartitionPreemption):
 
     Args:
         qos: the qualities of service, by name.
-        mode: the fate of jobs whose quality names none.
-        exempt: the seconds that jobs whose quality names none run before they give way.
+        preemption: what slurm.conf says about jobs whose quality says nothing.
         youngest_first: whether those that started last give way first.
     """
 
     def __init__(
-        self, qos: Mapping[str, SlurmQos], mode: str, exempt: float = 0.0, *, youngest_first: bool = False
+        self, qos: Mapping[str, SlurmQos], preemption: PreemptionParameters, *, youngest_first: bool = False
     ) -> None:
-        super().__init__(exempt, youngest_first=youngest_first)
-        self._qos, self._mode = qos, mode_of(mode)
+        super().__init__(preemption.exempt_time, youngest_first=youngest_first)
+        self._qos, self._gang = qos, preemption.gang
+        self._mode = mode_of(preemption.mode, gang=self._gang)
 
     def is_above(self, job: SlurmJob, other: SlurmJob) -> bool:
         """Whether another job would give way to a job."""
@@ -138,7 +138,7 @@ class QosPreemption(PartitionPreemption):
         found = self._qos.get(job.quality)
         if found is None:
             return PreemptionTerms(self._mode, 0, self._exempt)
-        mode = self._mode if found.preempt_mode is None else mode_of(found.preempt_mode)
+        mode = self._mode if found.preempt_mode is None else mode_of(found.preempt_mode, gang=self._gang)
         exempt = self._exempt if found.exempt_time is None else found.exempt_time
         return PreemptionTerms(mode, int(found.grace_time), exempt)
 

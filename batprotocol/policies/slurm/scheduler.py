@@ -14,16 +14,23 @@ from batprotocol.errors import InputError, SchedulerError, shown
 from batprotocol.model import (
     AllStaticExternalEventsHaveBeenInjectedEvent,
     AllStaticJobsHaveBeenSubmittedEvent,
+    DelayProfile,
     EDCRequestedSimulationFeatures,
     ExternalEventOccurredEvent,
+    FinalJobState,
     Host,
     JobCompletedEvent,
+    JobsKilledEvent,
     JobSubmittedEvent,
+    KillProgress,
+    KillProgressAtomicProfile,
+    Profile,
     SimulationBeginsEvent,
 )
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.driver import Replies, UnknownKeys
 from batprotocol.policies.jobs import Allocating, RunHistory, natural_key
+from batprotocol.policies.site.reruns import remaining
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import ConfiguredCluster, bits_of, cluster_of, members
 from batprotocol.policies.slurm.commands import obey, read_command
@@ -97,6 +104,8 @@ def _with(part: Part, added: dict[str, list[str]]) -> Part:
 
 
 _MEBIBYTE = 2**20
+_BRIEF: Final = 0.05
+"""The seconds that a job whose time is over runs when it goes on."""
 
 
 def allocated_by(job: SlurmJob, job_id: str, hosts: str, time: float, cluster: ConfiguredCluster) -> Allocated:
@@ -170,6 +179,7 @@ class Started(NamedTuple):
         partition: the partition that it runs in.
         nodes: the numbers of its nodes.
         by: `main` or `backfill`, the loop that started it.
+        run_id: the id of the run. If the job is suspended, each part after that has an id of its own.
     """
 
     job_id: str
@@ -177,6 +187,29 @@ class Started(NamedTuple):
     partition: str
     nodes: tuple[int, ...]
     by: str
+    run_id: str = ""
+
+
+class SuspendedRun(msgspec.Struct, gc=False, eq=False):
+    """A run that is stopped, and of which a part is left.
+
+    Args:
+        job: the job.
+        since: when it was suspended, in seconds.
+        profile: its profile, and what is left of it once it has been stopped.
+        profile_id: the id of its profile, if it is not begun yet.
+        is_stopped: whether Batsim has stopped it.
+        goes_on: whether it goes on as soon as it has been stopped.
+        is_killed: whether it is over then.
+    """
+
+    job: SlurmJob
+    since: float
+    profile: Profile | None = None
+    profile_id: str = ""
+    is_stopped: bool = False
+    goes_on: bool = False
+    is_killed: bool = False
 
 
 class SlurmScheduler(Allocating, Scheduler):
@@ -187,6 +220,8 @@ class SlurmScheduler(Allocating, Scheduler):
         accounting: users, accounts and qualities of service, as sacctmgr prints them.
         phases: what is left to chance in a real Slurm: when its loops run.
         is_quick: whether it takes short cuts, which change no decision.
+        time_goes_on: whether the time of suspended jobs goes on, as that of a script that sleeps: those of recordings
+            do. Else a suspended job does its work later.
 
     >>> from batprotocol.sites.slurm.configuration import configuration_of
     >>> from batprotocol.simulator import EXAMPLE_WORKLOAD, Platform, simulate
@@ -196,7 +231,9 @@ class SlurmScheduler(Allocating, Scheduler):
     """
 
     version = "1.0"
-    features = EDCRequestedSimulationFeatures(dynamic_registration=True, profile_reuse=True)
+    features = EDCRequestedSimulationFeatures(
+        dynamic_registration=True, profile_reuse=True, forward_profiles_on_jobs_killed=True
+    )
     shares_hosts = True
 
     def __init__(
@@ -206,7 +243,9 @@ class SlurmScheduler(Allocating, Scheduler):
         *,
         accounting: Accounting | None = None,
         is_quick: bool = True,
+        time_goes_on: bool = False,
     ) -> None:
+        self._time_goes_on = time_goes_on
         self.configuration, self.accounting = configuration, accounting or Accounting()
         self.phases, self._is_quick = phases, is_quick
         self.starts: list[Started] = []
@@ -249,6 +288,9 @@ class SlurmScheduler(Allocating, Scheduler):
         self._controller = Controller(cluster, priorities, self, self.phases, rules=rules, is_quick=self._is_quick)
         self._histories: dict[str, RunHistory] = {}
         self._firsts: dict[str, SlurmJob] = {}
+        self._suspended: dict[str, SuspendedRun] = {}  # by the ids of the jobs
+        self._last: set[str] = set()  # runs that end now in any case
+        self._stopping: dict[str, SuspendedRun] = {}  # by the ids of the runs that Batsim is about to stop
         self._number = 0
         self._replies = Replies(self, None, name="slurm", nearly=1e-9)
         self._all_submitted = not event.workloads
@@ -278,8 +320,29 @@ class SlurmScheduler(Allocating, Scheduler):
 
     def on_job_completed(self, event: JobCompletedEvent) -> None:
         job = self._firsts.pop(event.job_id, None)
+        run = self._stopping.get(event.job_id)
         if job is not None:
             self.controller.ended(job, event.state, self.now)
+        elif run is not None and event.state != FinalJobState.COMPLETED_KILLED:  # it ended as it was to be stopped
+            del self._stopping[event.job_id]
+            is_mine = self._suspended.get(run.job.id) is run
+            if is_mine:
+                del self._suspended[run.job.id]
+            if is_mine or run.is_killed:
+                self.controller.ended(run.job, event.state, self.now)
+
+    def on_jobs_killed(self, event: JobsKilledEvent) -> None:
+        profiles = {each.id: each.profile for each in event.profiles or ()}
+        for each in event.progresses:
+            run = self._stopping.pop(each.job_id, None)
+            if run is not None and run.is_killed:
+                self.controller.ended(run.job, FinalJobState.COMPLETED_KILLED, self.now)
+            if run is None or self._suspended.get(run.job.id) is not run:
+                continue
+            run.is_stopped = True
+            self._keep_rest(run, each.progress, profiles.get(each.progress.profile_id))
+            if run.goes_on:
+                self.resume(run.job)
 
     def on_external_event_occurred(self, event: ExternalEventOccurredEvent) -> None:
         self._submit()
@@ -367,12 +430,82 @@ class SlurmScheduler(Allocating, Scheduler):
         by = "backfill" if self.controller.is_backfilling else "main"
         cluster = self.controller.cluster
         self._allocated.append(allocated_by(job, job_id, hosts.text, self.controller.time, cluster))
-        self.starts.append(Started(job.id, self.controller.time, job.partition.name, tuple(nodes), by))
+        self.starts.append(Started(job.id, self.controller.time, job.partition.name, tuple(nodes), by, job_id))
         return True
 
     def kill(self, jobs: list[SlurmJob]) -> None:
-        """Kill jobs."""
-        self._replies.kill([self._histories[job.id].id for job in jobs])
+        """Kill jobs. Of those that are suspended, nothing is left."""
+        running, over = [], self._over()
+        for job in jobs:
+            run = self._suspended.pop(job.id, None)
+            job_id = self._histories[job.id].id
+            if run is None and job_id not in over:
+                running.append(job_id)
+            elif run is not None and run.goes_on:  # Batsim is about to stop it, and then it is over
+                run.is_killed = True
+        self._replies.kill(running)
+
+    def _over(self) -> set[str]:
+        """The jobs whose ends this message reports, also those that the controller does not know yet."""
+        return {each.job_id for each in self.message.events if isinstance(each, JobCompletedEvent)}
+
+    def suspend(self, job: SlurmJob) -> None:
+        """Stop a running job: Batsim kills it, and says what is left of it."""
+        job_id = self._histories[job.id].id
+        before = self._suspended.get(job.id)
+        if before is not None:  # it was to go on as soon as Batsim had stopped it
+            before.goes_on = False
+            return
+        if job_id in self._over() or job_id in self._last:
+            return
+        self._suspended[job.id] = self._stopping[job_id] = SuspendedRun(job, self.now)
+        self._firsts.pop(job_id, None)
+        self._replies.kill([job_id])
+
+    def _keep_rest(self, run: SuspendedRun, progress: KillProgress, profile: Profile | None) -> None:
+        """Note what is left of a run that has been stopped."""
+        done = progress.progress if isinstance(progress, KillProgressAtomicProfile) else math.nan
+        run.profile_id = progress.profile_id
+        if done == 0:  # all of it is left
+            run.profile = profile if self._time_goes_on else None
+            return
+        run.profile = None if profile is None else remaining(profile, progress)
+        if done >= 1:
+            run.profile = DelayProfile(_BRIEF)
+        elif run.profile is None:
+            logger.warning(
+                "%s is suspended, and what is left of its %s cannot be made: it begins again when it goes on",
+                shown(run.job.id),
+                "profile" if profile is None else type(profile).__name__,
+            )
+
+    def resume(self, job: SlurmJob) -> None:
+        """Let a suspended job go on: what is left of it is a run of its own, on the same hosts."""
+        run = self._suspended.get(job.id)
+        if run is None:  # it is over, and the controller hears of it next
+            return
+        if not run.is_stopped:
+            run.goes_on = True
+            return
+        del self._suspended[job.id]
+        history = self._histories[job.id]
+        history.runs += 1
+        job_id, walltime, rest = history.rename(), history.job.walltime, run.profile
+        if self._time_goes_on and isinstance(rest, DelayProfile):
+            rest = DelayProfile(max(rest.delay - (self.now - run.since), _BRIEF))
+            if rest.delay == _BRIEF:  # its time is over, so that it ends even if it is suspended again
+                self._last.add(job_id)
+        if walltime is not None:
+            walltime = max(walltime - job.ran, _BRIEF)
+        profile_id = run.profile_id if rest is None else job_id
+        left = msgspec.structs.replace(history.job, profile_id=profile_id, walltime=walltime)
+        self._replies.register(job_id, left, () if rest is None else [(job_id, rest)])
+        assert job.placement is not None
+        hosts = frozen_hosts(self._hosts[node] for node in members(job.placement.nodes))
+        if self._replies.execute(job_id, hosts) is None:
+            self._firsts[job_id] = job
+            cluster = self.controller.cluster
+            self._allocated.append(allocated_by(job, job_id, hosts.text, self.controller.time, cluster))
 
     def again(self, job: SlurmJob) -> None:
         """Register a job once more, under another id."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
+from operator import or_
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from batprotocol.policies.slurm.cluster import (
@@ -22,6 +24,7 @@ from batprotocol.policies.slurm.cluster import (
     runs,
 )
 from batprotocol.policies.slurm.queue import HetJob, JobStage, NodeShare, SlurmEntry, SlurmJob
+from batprotocol.policies.slurm.resources import NodeHolders
 from batprotocol.sites.slurm.configuration import SwitchLine
 
 if TYPE_CHECKING:
@@ -133,6 +136,12 @@ class NodeSelector(Protocol):
 
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
+
+    def stop(self, job: SlurmJob) -> None:
+        """An operator suspends a job: others can have its cores, and not its memory."""
+
+    def go_on(self, job: SlurmJob) -> None:
+        """A job that an operator has suspended has its cores again, also if others have them."""
 
     def first_end(self) -> float:
         """When the limit of a running job ends first; infinity: none runs."""
@@ -488,6 +497,9 @@ class Linear:
         self._tree = tree_of(cluster)
         self._weights = weight_groups(cluster)
         self._busy = 0
+        self._holders = NodeHolders()
+        self.overlaps = self._takes_turns = cluster.gang is not None
+        """Whether a node may have two jobs, of which one is suspended."""
         self._ends: list[tuple[float, int, int]] = []
         self._frees: NodeReleases | None = None
         self._releases: Releases | None = None
@@ -514,22 +526,52 @@ class Linear:
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
         assert job.placement is not None
-        self._busy |= job.placement.nodes
+        if not job.is_stopped:
+            self._holders.enter(job)
+            self._busy |= job.placement.nodes
         insort(self._ends, (job.end, job.number, job.placement.nodes))
         self._freed = self._frees = self._releases = None
 
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
         assert job.placement is not None
-        self._busy &= ~job.placement.nodes
+        self._let_go(job)
         del self._ends[bisect_left(self._ends, (job.end, job.number, job.placement.nodes))]
+        self._freed = self._frees = self._releases = None
+
+    def _let_go(self, job: SlurmJob) -> None:
+        self._busy &= ~self._holders.leave(job)
+        if self.overlaps:
+            self._busy = self._holders.nodes((), 1)
+
+    def _free(self, gone: Collection[SlurmJob], most: int) -> int:
+        """The nodes that have fewer jobs, if some of these are gone."""
+        return ~self._holders.nodes(gone, most) if gone or most > 1 else ~self._busy
+
+    def stop(self, job: SlurmJob) -> None:
+        """An operator suspends a job: others can have its nodes."""
+        self.overlaps = True
+        self._let_go(job)
+        self._freed = self._frees = self._releases = None
+
+    def go_on(self, job: SlurmJob) -> None:
+        """A job that an operator has suspended has its nodes again."""
+        assert job.placement is not None
+        self._holders.enter(job)
+        self._busy |= job.placement.nodes
         self._freed = self._frees = self._releases = None
 
     def now(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
     ) -> NodeShare | None:
         """The share that a job gets of these nodes now: those of the least weight that are enough."""
-        nodes &= ~self._busy | _held_by(without)
+        most = partition.rows_of(job.oversubscribes) if self._takes_turns else 1
+        gone = list(without)
+        tries = (self._among(job, partition, nodes & self._free(gone, each)) for each in range(1, most + 1))
+        return next((found for found in tries if found is not None), None)
+
+    def _among(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> NodeShare | None:
+        """The share that a job gets of these nodes, which it can have."""
         count = max(job.min_nodes, partition.min_nodes)
         if nodes.bit_count() < count or job.required & ~nodes:
             return None
@@ -553,13 +595,14 @@ class Linear:
     ) -> PossibleStart | None:
         """When and where a job can start, if running jobs end at their limits; None: never."""
         count = max(job.min_nodes, partition.min_nodes)
-        free = ~self._busy | _held_by(without)
+        gone, most = list(without), partition.rows_of(job.oversubscribes) if self._takes_turns else 1
+        free = self._free(gone, most)
         if (nodes & free).bit_count() >= count:
             found = self.choose(job, nodes & free, count, partition)
             if found is not None:
                 return PossibleStart(now, NodeShare(found, {}))
-        freed = self._all_freed()
-        first = self._first(nodes, free, count) if self._is_quick else 0
+        freed = self._holders.freed(self._ends, gone, most) if self.overlaps else self._all_freed()
+        first = self._first(nodes, free, count, freed) if self._is_quick else 0
         if self._is_quick and late and first < len(freed) and self._ends[first][0] > max(late, now):
             return PossibleStart(math.floor(self._ends[first][0]), NodeShare(0, {}))  # nobody asks for the nodes
         for place in range(first, len(freed)):
@@ -596,16 +639,14 @@ class Linear:
         return self._ends[0][0] if self._ends else math.inf
 
     def _all_freed(self) -> list[int]:
-        if self._freed is None:
-            self._freed, bits = [], 0
-            for _, _, nodes in self._ends:
-                bits |= nodes
-                self._freed.append(bits)
+        if self._freed is None and self.overlaps:
+            self._freed = self._holders.freed(self._ends, (), 1)
+        elif self._freed is None:
+            self._freed = list(accumulate((nodes for _, _, nodes in self._ends), or_))
         return self._freed
 
-    def _first(self, nodes: int, free: int, count: int) -> int:
+    def _first(self, nodes: int, free: int, count: int, freed: list[int]) -> int:
         """The first end after which so many of the nodes are free."""
-        freed = self._all_freed()
         low, high = 0, len(freed)
         while low < high:
             middle = (low + high) // 2
@@ -746,11 +787,3 @@ def weight_groups(cluster: ConfiguredCluster) -> list[int]:
         key = node.weight, node.record if by_line else 0
         groups[key] = groups.get(key, 0) | 1 << number
     return [groups[key] for key in sorted(groups)]
-
-
-def _held_by(jobs: Iterable[SlurmJob]) -> int:
-    bits = 0
-    for job in jobs:
-        if job.placement is not None:
-            bits |= job.placement.nodes
-    return bits

@@ -7,6 +7,7 @@ them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Final, Protocol
 
@@ -72,7 +73,13 @@ class ControllerActions(Protocol):
         """Execute a job on its placement; returns whether that is possible."""
 
     def kill(self, jobs: list[SlurmJob]) -> None:
-        """Kill jobs."""
+        """Kill jobs. Some of them may be suspended."""
+
+    def suspend(self, job: SlurmJob) -> None:
+        """Stop a running job, so that it can go on later."""
+
+    def resume(self, job: SlurmJob) -> None:
+        """Let a suspended job go on, on the same hosts."""
 
     def again(self, job: SlurmJob) -> None:
         """Register a job once more, and give it its new id."""
@@ -209,9 +216,11 @@ class ControllerState:
         jobs: the jobs that have not ended, by their first ids; running: those on nodes.
         ended: the jobs that have ended not long ago, in that order.
         hetjobs: the heterogeneous jobs that have not ended, by their ids.
+        makes_up: whether steps that start no job can be made up for later.
         now: the time, in seconds.
         nodes: which nodes can have jobs.
         completing: the nodes that no job can have yet, as they are not clean.
+        completed: when a job has left nodes last that were not clean then.
         others: how often something has changed that the queue does not show.
         idle_runs: how often all of the queue was tried in vain since something happened; idle_cycles: the same of
             backfill.
@@ -229,10 +238,11 @@ class ControllerState:
     ) -> None:
         self.cluster, self.priorities, self.actions, self.phases = cluster, priorities, actions, phases
         self.rules, self.is_quick = rules, is_quick
+        self.makes_up = is_quick and not (cluster.gang or cluster.complete_wait)
         self.reservations = NodeReservations(int(cluster.loops.bf_resolution), phases.epoch)
         self.selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
         self.queue = SlurmQueue(is_fifo=cluster.is_fifo, is_above=rules.preemption.is_above)
-        self.clock = LoopClock(cluster.loops, phases, backfills=cluster.backfills)
+        self.clock = LoopClock(cluster.loops, phases, backfills=cluster.backfills, time_slice=cluster.time_slice)
         self.waiting = IneligibleJobs()
         self.jobs: dict[str, SlurmJob] = {}
         self.running: dict[str, SlurmJob] = {}
@@ -242,11 +252,18 @@ class ControllerState:
         drained = bits_of(number for number, node in enumerate(cluster.nodes) if node.is_drained)
         self.nodes, self.completing = NodeStates(len(cluster.nodes), cluster.up, drained), 0
         self.others = self.idle_runs = self.idle_cycles = 0
+        self.completed = -math.inf
 
     @property
     def second(self) -> int:
         """The time in whole seconds, as Slurm sees it."""
         return math.floor(self.now + 1e-6)
+
+    @property
+    def is_completing(self) -> bool:
+        """Whether no loop runs, as the nodes of a job are not clean that has ended not long ago (CompleteWait)."""
+        wait = self.cluster.complete_wait
+        return bool(wait and self.completing) and self.completed >= self.second - wait
 
     @property
     def changes(self) -> int:
@@ -341,15 +358,20 @@ class PossibleStarts:
         is_special = job.leaves or job.alternatives or job.counts
         return None if self._state.cluster.preempts or is_special else self._state.selection.frees(job, partition)
 
-    def victims(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
-        """The jobs that give way so that a job can start on these nodes; none if that is not possible."""
+    def displaced(
+        self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int
+    ) -> tuple[list[SlurmJob], NodeShare] | None:
+        """The jobs that give way to a job on these nodes, and what it gets then; None: it cannot have enough."""
         candidates = self._candidates(job, partition, nodes, second) if self._state.cluster.preempts else []
-        found = victims_of(candidates, lambda gone: share_now(self._state.selection, job, partition, nodes, gone))
-        return [] if found is None else found[0]
+        return victims_of(candidates, lambda gone: share_now(self._state.selection, job, partition, nodes, gone))
 
     def _candidates(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> list[SlurmJob]:
         running, rules = self._state.running.values(), self._state.rules.preemption
-        return rules.candidates_on(nodes, running, SlurmEntry(job, partition, 0, 0), second)
+        found = rules.candidates_on(nodes, running, SlurmEntry(job, partition, 0, 0), second)
+        if self._state.cluster.select.is_linear:
+            return found
+        # the others do not keep it from their cores, and keep their memory
+        return [each for each in found if rules.terms(each).mode != PreemptMode.SUSPEND]
 
     def time_helps(self) -> bool:
         """Whether time alone helps a job: it takes any switches later, or running jobs give way only then."""
@@ -387,9 +409,14 @@ class TimeLimits:
     def first(self) -> float:
         """When the first one is over; infinity: there is none."""
         limits = self._limits
-        while limits and (limits[0][2].stage is not JobStage.RUNNING or limits[0][2].started != limits[0][3]):
+        while limits and not self._is_meant(*limits[0][2:]):
             heappop(limits)
         return limits[0][0] if limits else math.inf
+
+    @staticmethod
+    def _is_meant(job: SlurmJob, started: float) -> bool:
+        """Whether the limit of a run is looked at: suspended jobs have none until they go on."""
+        return job.stage is JobStage.RUNNING and job.started == started and not job.is_suspended
 
     def over(self, second: int) -> list[SlurmJob]:
         """The jobs whose limits are over by a second, in the order of their starts; they are forgotten."""
@@ -418,6 +445,8 @@ class Endings:
         self._overdrawn = math.inf  # since when a check of limits finds jobs that have used up what they share
         self._cleanings: list[tuple[float, int, int, bool, SlurmJob, FinalJobState]] = []
         self._leaders: list[SlurmJob] = []
+        self.left: Callable[[SlurmJob], None] = lambda job: None
+        """Called when a job has left its nodes."""
 
     # Nodes
 
@@ -460,6 +489,7 @@ class Endings:
         mine.priorities.stopped(job, mine.now)
         mine.clock.renew(mine.now)
         mine.completing |= job.placement.nodes
+        mine.completed = mine.now
 
     def _has_leader(self, job: SlurmJob) -> bool:
         """Whether a job is a component that has its nodes until its leader ends."""
@@ -515,6 +545,7 @@ class Endings:
         """A job leaves its nodes: it is over, or runs again."""
         mine = self._state
         self._note_leader(job)
+        self.left(job)
         del mine.running[job.id]
         mine.others += 1
         mine.rules.left(job)
@@ -563,6 +594,7 @@ class Endings:
         )  # Slurm forgets that it has to wait then
         job.stage, job.runs_again, job.restarts = JobStage.PENDING, False, job.restarts + 1
         job.placement, job.eligible, job.is_over, job.outcome = None, math.inf, False, None
+        job.is_suspended = job.is_stopped = False
         mine = self._state
         job.submitted = float(mine.second)  # it counts as submitted once its nodes are clean
         job.begin = job.submitted + (0 if is_lost else _AGAIN)
@@ -595,11 +627,10 @@ class Endings:
         for job in jobs:
             job.killed = self._state.now
             self._completes(job)
-        live = [job for job in jobs if not job.is_over]
-        if live:
+        if live := [job for job in jobs if not job.is_over]:
             self._state.actions.kill(live)
         for job in jobs:
-            if job.is_over:  # it has ended by itself, and only its nodes were still its own
+            if job.is_over or job.is_suspended:  # it does not run, and only its nodes were still its own
                 self.ended(job, job.outcome or FinalJobState.COMPLETED_WALLTIME_REACHED)
 
     def requeue(self, job: SlurmJob) -> None:
@@ -613,6 +644,13 @@ class Endings:
         self.kill([job])
 
     # Limits
+
+    def move_limit(self, job: SlurmJob, end: float) -> None:
+        """The limit of a running job ends at another time."""
+        self._state.selection.give_back(job)
+        job.end = end
+        self._state.selection.take(job)
+        self.note_limit(job)
 
     def note_limit(self, job: SlurmJob) -> None:
         """The limit of a running job is new."""

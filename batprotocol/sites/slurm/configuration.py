@@ -320,8 +320,11 @@ def _partition(
     members: set[str] = set()
     is_linear = reader.fields.get("select", {}).get("plugin", "linear") == "linear"
     kind = fields.get("over_subscribe")
-    if is_linear and kind in ("force", "yes") and fields["over_subscribe_jobs"] > 1:
-        reader.misses(record.line, f"OverSubscribe={kind.upper()}", "is not followed with select/linear")
+    has_gang = reader.fields.get("preemption", {}).get("gang", False)
+    if fields.get("preempt_mode") == "suspend" and not has_gang:
+        reader.misses(record.line, "PreemptMode=SUSPEND", "is not followed, as the cluster has no GANG")
+    if is_linear and kind in ("force", "yes") and fields["over_subscribe_jobs"] > 1 and not has_gang:
+        reader.misses(record.line, f"OverSubscribe={kind.upper()}", "is not followed with select/linear without GANG")
     listed = ",".join(fields.pop("nodes", "").split())
     if _BEHIND.search(listed):
         reader.misses(record.line, "Nodes", _REFUSED_NAMES)

@@ -39,6 +39,7 @@ __all__ = [
     "partition_select",
     "preempt_mode",
     "select_parameters",
+    "time_slice",
 ]
 
 
@@ -447,6 +448,7 @@ class PreemptionParameters(_Value, frozen=True, kw_only=True):
         plugin: `none`, `partition_prio` or `qos`.
         mode: the fate of jobs that are preempted: `off`, `cancel`, `requeue` or `suspend`.
         gang: whether jobs take turns on the same resources.
+        time_slice: the seconds of a turn (SchedulerTimeSlice).
         within: whether jobs of the same quality of service preempt each other.
         exempt_time: the seconds that each job may run before it is preempted (PreemptExemptTime).
     """
@@ -454,6 +456,7 @@ class PreemptionParameters(_Value, frozen=True, kw_only=True):
     plugin: str = "none"
     mode: str = "off"
     gang: bool = False
+    time_slice: float = 30.0
     within: bool = False
     exempt_time: float = 0.0
 
@@ -635,6 +638,11 @@ def partition_select(text: str) -> dict[str, Any]:
 _MODES: Final = ("off", "cancel", "requeue", "suspend")
 
 
+def time_slice(text: str) -> float:
+    """The seconds of a turn (SchedulerTimeSlice). Slurm takes 30 in place of less than 5."""
+    return float(number) if (number := unsigned(16)(text)) > 4 else 30.0
+
+
 def preempt_mode(text: str) -> dict[str, Any]:
     """The fields of `Preemption` that a PreemptMode sets.
 
@@ -745,14 +753,13 @@ PARTS: Final[Mapping[str, type[msgspec.Struct]]] = {
 """The values that have the fields of each part."""
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "select": ("block_cores", "one_task_per_core", "pack_nodes"),
+    "select": ("one_task_per_core",),
     "scheduler": (
-        *("allow_zero_lic", "bf_licenses", "bf_running_job_reserve", "bf_window_linear", "defer", "max_array_tasks"),
+        *("allow_zero_lic", "bf_licenses", "bf_running_job_reserve", "bf_window_linear", "max_array_tasks"),
         *("preempt_reorder_count", "preempt_strict_order", "reduce_completing_frag"),
     ),
-    "preemption": ("gang", "within"),
-    "jobs": ("complete_wait", "max_array_size", "max_count", "reservation_overrun"),
-    "node": ("disk",),
+    "preemption": ("within",),
+    "jobs": ("max_array_size", "max_count", "reservation_overrun"),
     "partition": ("alternate",),
 }
 MISSED: Final = frozenset(f"{part}.{name}".lstrip(".") for part, names in _FIELDS.items() for name in names)
@@ -767,8 +774,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 
 VALUES: Final[Mapping[str, frozenset[Any]]] = {
     "topology": frozenset(("3d_torus", "hypercube", "block")),
-    "preemption.mode": frozenset(("suspend",)),
-    "partition.preempt_mode": frozenset(("suspend", "gang")),
+    "partition.preempt_mode": frozenset(("gang",)),
 }
 """Fields that are followed, and their values that are not."""
 
@@ -780,8 +786,8 @@ def missed_by(name: str, fields: Mapping[str, Any]) -> Iterator[str]:
         name: the name of the parameter.
         fields: the fields that it sets, with their parts.
 
-    >>> list(missed_by("PreemptMode", {"preemption.mode": "suspend", "preemption.gang": True}))
-    ['PreemptMode=SUSPEND', 'PreemptMode/gang']
+    >>> list(missed_by("PreemptMode", {"preemption.mode": "requeue", "preemption.within": True}))
+    ['PreemptMode/within']
     """
     yield from (f"{name}={value.upper()}" for field, value in fields.items() if value in VALUES.get(field, ()))
     found = [field for field, value in fields.items() if field in MISSED and value != _DEFAULTS.get(field)]

@@ -208,8 +208,9 @@ def test_what_nobody_knows_is_named(kind: str, key: str) -> None:
     ("command", "why"),
     [
         ("scontrol frobnicate 1", "'scontrol frobnicate' is not known"),
-        ("scontrol suspend 0", "'scontrol suspend' is not followed"),
-        ("scontrol resume 0", "'scontrol resume' is not followed"),
+        ("scontrol suspend 12", "no job '12' waits or runs"),
+        ("scontrol suspend 1", "job 1 does not run, so that 'suspend' has no effect"),
+        ("scontrol resume 0", "job 0 is not suspended, so that 'resume' has no effect"),
         ("scontrol hold 12", "no job '12' waits or runs"),
         ("scontrol update JobId=12 Nice=1", "no job '12' waits or runs"),
         ("scontrol update JobId=0 NumNodes=1", "job 0 does not wait any more, and keeps what it has of numnodes"),
@@ -271,7 +272,8 @@ PREEMPTS = "PreemptType=preempt/partition_prio"
 @pytest.mark.parametrize(
     ("lines", "partition", "named"),
     [
-        (f"{PREEMPTS}\nPreemptMode=SUSPEND,GANG", "", ["PreemptMode=SUSPEND", "PreemptMode/gang"]),
+        (f"{PREEMPTS}\nPreemptMode=SUSPEND,GANG", "", []),
+        (f"{PREEMPTS}\nPreemptMode=REQUEUE,GANG", "PreemptMode=SUSPEND OverSubscribe=FORCE:2", []),
         (f"{PREEMPTS}\nPreemptMode=REQUEUE", "PreemptMode=SUSPEND", ["PreemptMode=SUSPEND"]),
         (f"{PREEMPTS}\nPreemptMode=REQUEUE", "PreemptMode=GANG", ["PreemptMode=GANG"]),
         (f"{PREEMPTS}\nPreemptMode=REQUEUE", "PreemptMode=WITHIN", ["PreemptMode"]),

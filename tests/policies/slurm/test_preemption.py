@@ -13,6 +13,7 @@ from batprotocol.policies.slurm.queue import JobStage, NodeShare, SlurmEntry, Sl
 from batprotocol.policies.slurm.rules import PartitionPreemption, QosPreemption, grace_end, may_preempt, victims_of
 from batprotocol.policies.slurm.state import TimeLimits
 from batprotocol.sites.slurm.accounting import SlurmQos
+from batprotocol.sites.slurm.configuration import PreemptionParameters
 
 WITHOUT_ENGINE = True
 
@@ -106,7 +107,7 @@ def test_qualities_of_service_say_who_gives_way() -> None:
         "low": SlurmQos(name="low", priority=2, preempt_mode="cancel", grace_time=12.5, exempt_time=7.0),
         "off": SlurmQos(name="off", preempt_mode="off"),
     }
-    rules = QosPreemption(qos, "requeue", 3.0)
+    rules = QosPreemption(qos, PreemptionParameters(mode="requeue", exempt_time=3.0))
     high, low, off, none = (running(number, 1, HIGH) for number in range(4))
     high.quality, low.quality, off.quality = "high", "low", "off"
     wants, wants_low = SlurmEntry(high, HIGH, 0, 0), SlurmEntry(low, HIGH, 0, 1)

@@ -338,3 +338,13 @@ def test_a_job_waits_after_a_failure_if_a_node_is_cleaned_or_it_had_only_one(
     time, _ = starts(f"{NODES}\n{ALL}", job, commands=commands)["0"]
     assert (time > 131) == waits
     assert time < 200
+
+
+def test_a_job_that_its_reservation_has_no_nodes_for_does_not_end() -> None:
+    """In recordings, such jobs wait or are held, and none of those runs that wait for their ends."""
+    create = "scontrol create reservation ReservationName=r StartTime=now+60 Duration=5 Users=ann NodeCnt=1"
+    large: dict[str, Any] = {"at": 2.0, "nodes": 3, "user": "ann", "reservation": "r"}
+    found = starts(
+        f"{NODES}\n{ALL}", large, {"at": 3.0, "dependency": "afterany:0"}, {"at": 4.0}, commands=((1.0, create),)
+    )
+    assert set(found) == {"2"}

@@ -19,7 +19,7 @@ LEFT_OUT = ("sdiag", "sacct")
 LOGGED = re.compile(
     r"(debug:  )?(sched: Running|sched: Created|sched/backfill: _attempt_backfill: beginning|Time limit"
     r"|Reservation ended|_slurm_rpc_(submit_batch_(het_)?job: JobId|kill_job)|Reque|requeue job|_job_requeue_op"
-    r"|preempted"
+    r"|preempted|gang: (suspending|resuming)|_slurm_rpc_suspend|sched: Allocate|sched/backfill: _start_job: Started"
     r"|setting \d+ sec|update_node: .*state set|node_did_resp|_job_complete: .*(WEXIT|WTERM)|Purging vestigial"
     r"|Node \S+ now responding|_slurm_rpc_(update|requeue)|sched: _(update|hold|release)_job"
     r"|JobId=\S+ timed out|job_signal: 9 of run)"
@@ -30,7 +30,7 @@ JOB = (
     *("JobState", "Reason", "Dependency", "Requeue", "Restarts", "ExitCode", "TimeLimit", "SubmitTime", "EligibleTime"),
     *("AccrueTime", "StartTime", "EndTime", "PreemptTime", "Scheduler", "Partition", "NodeList", "NumNodes", "NumCPUs"),
     *("NumTasks", "CPUs/Task", "TRES", "MinMemoryNode", "MinMemoryCPU", "CPU_IDs", "GRES", "allocated", "Licenses"),
-    *("Reservation", "OverSubscribe", "HetJobId", "HetJobOffset"),
+    *("Reservation", "OverSubscribe", "HetJobId", "HetJobOffset", "SuspendTime", "SecsPreSuspend"),
 )
 COMPLETED = (
     *("JobId", "ArrayJobId", "ArrayTaskId", "JobState", "Partition", "StartTime", "EndTime", "NodeList", "SubmitTime"),

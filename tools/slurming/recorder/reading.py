@@ -21,9 +21,10 @@ _LOG = re.compile(rf"\[({_STAMP})(\.\d+)\] (.*)")
 _MAIN = re.compile(r"sched: Allocate JobId=(\S+) NodeList=(\S+) #CPUs=(\d+) Partition=(\S+)")
 _BACKFILL = re.compile(r"sched/backfill: _start_job: Started JobId=(\S+) in (\S+) on (\S+)")
 _KEPT = re.compile(
-    r"(debug:  )?(sched\b|_slurm_rpc_(submit|kill|requeue|update|resv|delete|top)|_job_complete|Time limit"
-    r"|Reque|requeue|preempted|Killing|update_node|node_did_resp|[Nn]ode n|Reservation|JobId=|Job |_?kill_d|job_signal"
-    r"|Purging|handle_invalid|_?job_requeue|setting \d+ sec|_foreach|_set_top|Invalid node|_?send_job_warn|acct_policy)"
+    r"(debug:  )?(sched\b|gang: |_slurm_rpc_(submit|kill|requeue|update|resv|delete|top|suspend)|_job_complete"
+    r"|Time limit|Reque|requeue|preempted|Killing|update_node|node_did_resp|[Nn]ode n|Reservation|JobId=|Job |_?kill_d"
+    r"|job_signal|Purging|handle_invalid|_?job_requeue|setting \d+ sec|_foreach|_set_top|Invalid node|_?send_job_warn"
+    r"|acct_policy)"
 )
 _MACHINE = (
     *("Command", "WorkDir", "StdErr", "StdIn", "StdOut", "AllocNode:Sid", "BatchHost", "GroupId", "MCS_label"),
@@ -128,8 +129,9 @@ def _quality(plan: Plan, made: dict[str, Any]) -> dict[str, Any]:
     for row in made["submissions"]:
         runs[str(row["id"])] = row.get("runs") or [row["run"]]
     excess = [0.0]
+    suspended = {job["JobId"] for job in made["result_jobs"] if isinstance(job.get("SuspendTime"), float)}
     for job in made["jobcomp"]:
-        if job["JobState"] in ("COMPLETED", "FAILED"):
+        if job["JobState"] in ("COMPLETED", "FAILED") and job["JobId"] not in suspended:
             own = runs.get(job.get("ArrayJobId", job["JobId"]))
             if own and isinstance(job["EndTime"], float) and isinstance(job["StartTime"], float):
                 excess.append(job["EndTime"] - job["StartTime"] - own[int(job.get("ArrayTaskId", 0))])

@@ -1,8 +1,8 @@
 """The kinds of plans: each is a function of a generator of random numbers.
 
 `whole` has those whose jobs take whole nodes, `shared` those whose jobs share nodes and what is on them, `accounts`
-those that need Slurm's accounting, and `hetjobs` those with heterogeneous jobs. Those of `drawn` mix all options that
-are followed. `KINDS` lists all.
+those that need Slurm's accounting, `hetjobs` those with heterogeneous jobs, and `suspends` those whose jobs are
+suspended. Those of `drawn` mix all options that are followed. `KINDS` lists all.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from slurming.recorder.kinds.accounts import ACCOUNTS
 from slurming.recorder.kinds.drawn import DRAWN
 from slurming.recorder.kinds.hetjobs import HETEROGENEOUS
 from slurming.recorder.kinds.shared import SHARED
+from slurming.recorder.kinds.suspends import SUSPENDS
 from slurming.recorder.kinds.whole import WHOLE
 from slurming.recorder.plans import Plan
 
 __all__ = ["KINDS", "plan"]
 
-KINDS = WHOLE | SHARED | ACCOUNTS | HETEROGENEOUS | DRAWN
+KINDS = WHOLE | SHARED | ACCOUNTS | HETEROGENEOUS | SUSPENDS | DRAWN
 
 
 def plan(kind: str, seed: int) -> Plan:
