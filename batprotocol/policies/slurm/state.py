@@ -517,8 +517,10 @@ class Endings:
 
     def can_wait(self) -> bool:
         """Whether clean nodes can be made up for at the end of another job, which still runs."""
-        left = self._cleanings
-        return len(left) < len(self._state.running) and not any(job.runs_again for *_, job, _ in left)
+        left, running = self._cleanings, self._state.running
+        if len(left) >= len(running) or any(job.runs_again for *_, job, _ in left):
+            return False
+        return not any(job.is_suspended or job.is_stopped for job in running.values())
 
     def clean(self) -> bool:
         """Nodes of a job are clean; returns whether the first loop runs at once, and not at its next tick.
