@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol, cast
 
 import msgspec
@@ -118,11 +119,17 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def host_count(self) -> int:
         """The number of its hosts; 0 if it was rejected."""
-        count = 0
-        for part in self.allocated_resources.split():
-            first, _, last = part.partition("-")
-            count += int(last) - int(first) + 1 if last else 1
-        return count
+        return _counted(self.allocated_resources)
+
+
+@lru_cache(maxsize=1024)  # each row is counted several times, and many jobs have the same hosts
+def _counted(hosts: str) -> int:
+    """The number of hosts in a text."""
+    count = 0
+    for part in hosts.split():
+        first, _, last = part.partition("-")
+        count += int(last) - int(first) + 1 if last else 1
+    return count
 
 
 class MachineStatesRow(NamedTuple):

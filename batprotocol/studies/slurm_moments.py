@@ -42,6 +42,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         or "JobId=Invalid" in text
         or " timed out, the job is at" in text
     ]
+    over = sorted([*over, *_over_after_preemption(log)])
     period, configuration = _period(main), configuration_of_run(run)
     loops = configuration.scheduler
     # A log that was cut has no submission of its first jobs.
@@ -78,6 +79,28 @@ _STARTS: Final = re.compile(r"sched: Allocate |sched/backfill: _start_job: Start
 """A line of the log that says that a job starts."""
 _AT_ONCE: Final = 0.05
 """The time from the line that a job is suspended to that of the start that does it, at most."""
+
+
+_GAVE_WAY: Final = re.compile(r"debug:  preempted JobId=(\S+) suspended by gang scheduler")
+"""A line that says that a job is suspended for another one, so that its limit stays where it is."""
+_KILLED: Final = re.compile(r"job_signal: 9 of running JobId=(\S+)")
+_LOOPS: Final = ("sched: Running job scheduler", "_attempt_backfill: beginning", "_slurm_rpc_")
+
+
+def _over_after_preemption(log: Sequence[Sequence[Any]]) -> Iterator[float]:
+    """The checks of limits that killed jobs which had been suspended for others: Slurm does not say that they are over.
+
+    Such a kill is neither one of a loop nor one of a command, which the log has just before it.
+    """
+    gave_way, loop = set[str](), -math.inf
+    for time, text in log:
+        if any(each in text for each in _LOOPS):
+            loop = time
+        if match := _GAVE_WAY.match(text):
+            gave_way.add(match[1])
+        match = _KILLED.match(text)
+        if match and match[1] in gave_way and time > loop + _AT_ONCE:
+            yield time
 
 
 def _turns(log: Sequence[Sequence[Any]]) -> Iterator[float]:

@@ -19,11 +19,13 @@ NUMBERS = st.one_of(
     st.integers(0, 10**13).map(lambda number: number / 1e6),
     st.integers(-(10**9), 10**9).map(lambda number: number / 128.0),  # the seventh decimal is 5, and nothing follows
     st.integers(0, 10**7).map(float),
+    st.integers(0, 10**7).map(lambda number: number + 0.5),
+    st.tuples(st.integers(0, 10**6), st.integers(0, 12)).map(lambda pair: (10.0 * pair[0] + 5.0) * 10.0 ** pair[1]),
 )
 TEXTS = st.one_of(st.text(), st.text("abw0!,-", max_size=40), st.text("x", min_size=900, max_size=1100))
 COUNTS = st.one_of(st.integers(), st.integers(0, 1000), st.booleans(), st.integers(2**62, 2**66))
 VALUES = {
-    "s": st.one_of(TEXTS, NUMBERS),
+    "s": st.one_of(TEXTS, COUNTS, NUMBERS),
     "d": st.one_of(COUNTS, NUMBERS),
     "f": st.one_of(NUMBERS, COUNTS),
     "g": NUMBERS,
@@ -71,6 +73,10 @@ def filled(format: str, values: tuple[Any, ...]) -> str:
 @example(("%g,%g,%g", (999999.0, 1000000.0, 123456.5)))
 @example(("%s,%d,%f", (Text("own"), True, Number(1.0))))
 @example(("%g,%g", (-0.0, -3.0)))
+@example(("%g,%g,%g", (999999.5, 9999995.0, 99999.95)))  # they are rounded up to a further digit
+@example(("%g,%g,%g,%g", (100000.5, 100001.5, 1000005.0, 1000015.0)))  # ties
+@example(("%g,%g,%g,%g", (1.0, 1.5, 120000.0, 1234567890123.25)))
+@example(("%s,%s,%s", (3, -3, 2**70)))
 def test_lines_are_equal(line: tuple[str, tuple[Any, ...]]) -> None:
     assert outcome(_lines.fill, *line) == outcome(filled, *line)
 

@@ -15,7 +15,8 @@
 #define DECIMALS 6   /* those of `%f` */
 #define UNITS 1000000
 #define LARGEST 9e18 /* below it, the whole part of a double is an uint64_t */
-#define SHORT 1000000 /* below it, `%g` writes a whole number with its digits */
+#define SIGNIFICANT 6  /* digits of `%g` */
+#define TENFOLD 100000 /* a number of so many digits */
 
 static char *
 put_whole(char *at, uint64_t number)
@@ -33,19 +34,19 @@ put_whole(char *at, uint64_t number)
 }
 
 #ifdef __SIZEOF_INT128__
-/* The decimals of a number in [0,1[, rounded once, half to even: `UNITS` if it is rounded up to 1. */
+/* `whole + part` in units of `1 / units`, rounded once, half to even. The part is in [0,1[. */
 static uint64_t
-decimals_of(double part)
+scaled(uint64_t whole, double part, uint64_t units)
 {
     int exponent;
-    uint64_t mantissa = (uint64_t)ldexp(frexp(part, &exponent), 53);
+    uint64_t mantissa = (uint64_t)ldexp(frexp(part, &exponent), 53), found = whole * units;
     int shift = 53 - exponent;
-    if (!mantissa || shift >= 127) { /* far less than half of the last decimal */
-        return 0;
+    if (!mantissa || shift >= 127) { /* far less than half of a unit */
+        return found;
     }
-    unsigned __int128 product = (unsigned __int128)mantissa * UNITS, half = (unsigned __int128)1 << (shift - 1);
-    uint64_t found = (uint64_t)(product >> shift);
-    unsigned __int128 rest = product - ((unsigned __int128)found << shift);
+    unsigned __int128 product = (unsigned __int128)mantissa * units, half = (unsigned __int128)1 << (shift - 1);
+    unsigned __int128 rest = product & ((half << 1) - 1);
+    found += (uint64_t)(product >> shift);
     return found + (rest > half || (rest == half && (found & 1)));
 }
 
@@ -56,7 +57,7 @@ put_fixed(char *at, double number)
     if (!(size < LARGEST)) {
         return NULL;
     }
-    uint64_t whole = (uint64_t)size, decimals = decimals_of(size - (double)whole);
+    uint64_t whole = (uint64_t)size, decimals = scaled(0, size - (double)whole, UNITS);
     if (decimals == UNITS) {
         whole++;
         decimals = 0;
@@ -72,28 +73,80 @@ put_fixed(char *at, double number)
     }
     return at + DECIMALS;
 }
+
+/* The first digits of a number, rounded once, half to even. */
+static uint64_t
+leading(uint64_t whole, double part, uint64_t divisor)
+{
+    uint64_t found = whole / divisor, rest = whole % divisor, half = divisor / 2;
+    return found + (rest > half || (rest == half && (part > 0.0 || (found & 1))));
+}
+
+static char *
+put_general(char *at, double number)
+{
+    if (!(number >= 1.0 && number < LARGEST)) {
+        if (number != 0.0 || signbit(number)) {
+            return NULL;
+        }
+        *at++ = '0';
+        return at;
+    }
+    uint64_t whole = (uint64_t)number, power = 1; /* the power of ten that the number begins with */
+    double part = number - (double)whole;
+    int exponent = 0;
+    while (whole / power >= 10) {
+        power *= 10;
+        exponent++;
+    }
+    uint64_t digits = power < TENFOLD ? scaled(whole, part, TENFOLD / power) : power > TENFOLD
+                          ? leading(whole, part, power / TENFOLD) : scaled(whole, part, 1);
+    if (digits == 10 * TENFOLD) {
+        digits = TENFOLD;
+        exponent++;
+    }
+    char text[SIGNIFICANT];
+    int count = SIGNIFICANT, before = exponent < SIGNIFICANT ? exponent + 1 : 1;
+    for (int place = SIGNIFICANT - 1; place >= 0; place--) {
+        text[place] = (char)('0' + digits % 10);
+        digits /= 10;
+    }
+    while (count > before && text[count - 1] == '0') {
+        count--;
+    }
+    memcpy(at, text, (size_t)before);
+    at += before;
+    if (count > before) {
+        *at++ = '.';
+        memcpy(at, text + before, (size_t)(count - before));
+        at += count - before;
+    }
+    if (exponent >= SIGNIFICANT) {
+        memcpy(at, "e+", 2);
+        at[2] = (char)('0' + exponent / 10);
+        at[3] = (char)('0' + exponent % 10);
+        at += 4;
+    }
+    return at;
+}
 #else
 static char *
 put_fixed(char *at, double number)
 {
     return NULL;
 }
-#endif
 
 static char *
 put_general(char *at, double number)
 {
-    double size = fabs(number);
-    if (!(size < SHORT) || size != floor(size) || signbit(number)) {
-        return NULL;
-    }
-    return put_whole(at, (uint64_t)size);
+    return NULL;
 }
+#endif
 
 static char *
 put_value(char *at, const char *end, char kind, PyObject *value)
 {
-    if (kind == 's') {
+    if (kind == 's' && !PyLong_CheckExact(value)) {
         if (!PyUnicode_CheckExact(value) || !PyUnicode_IS_COMPACT_ASCII(value)) {
             return NULL;
         }
@@ -107,7 +160,7 @@ put_value(char *at, const char *end, char kind, PyObject *value)
     if (end - at < NUMBER) {
         return NULL;
     }
-    if (kind == 'd') {
+    if (kind == 'd' || kind == 's') {
         int overflow;
         long long number = PyLong_Check(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : -1;
         return number < 0 ? NULL : put_whole(at, (uint64_t)number);
