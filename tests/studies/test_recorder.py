@@ -269,9 +269,8 @@ def test_the_plan_of_a_recording_is_the_one_that_it_was_made_of(kind: str) -> No
         for again, asked in zip(found.submissions, made.submissions, strict=True):
             assert (again.runs, again.user, again.exit) == (asked.runs, asked.user, asked.exit)
             assert asked.at <= again.at < asked.at + 10
-            words = [re.sub(r"\{\d+\}", "[0-9]+", re.sub(r"([][()*+?.|&^$\\])", r"\\\1", word)) for word in asked.args]
-            assert all(re.fullmatch(word, own) for word, own in zip(words, again.args, strict=True))
-        assert [given.cmd[:1] for given in found.events] == [given.cmd[:1] for given in made.events]
+            assert again.args == asked.args
+        assert [given.cmd for given in found.events] == [given.cmd for given in made.events]
         assert found.longest > run["log"][-1][0]
 
 

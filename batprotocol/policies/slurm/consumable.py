@@ -61,7 +61,7 @@ class Consumable:
         self._opened = -1, 0
         self.cluster, self._epoch, self.tree = cluster, epoch, tree_of(cluster)
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
-        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts or cluster.gang else None
+        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.in_turn) if counts or cluster.gang else None
         capped = (each.name for each in cluster.partitions if each.max_cpus < math.inf)
         self._room = FreeResources(cluster.nodes, rows, capped)
         self._farness = [0] * len(cluster.nodes)  # a byte of Slurm's weights: it stays until the next job is started
@@ -499,10 +499,10 @@ class NodeChoice:
         weight, room, cluster = self._selection.weight, self._room, self._selection.cluster
         if self._job.spreads:
             return sorted(nodes, key=lambda node: (weight(node), node))
-        if cluster.select.least_loaded or self._partition.is_spread:
-            return sorted(nodes, key=lambda node: (weight(node), -room.idle_share(node), node))
         if cluster.select.serial_at_end and self._demand.cpus == 1 and self._counts[1] == 1:
             return sorted(nodes, key=lambda node: (weight(node), -node))
+        if cluster.select.least_loaded or self._partition.is_spread:
+            return sorted(nodes, key=lambda node: (weight(node), -room.idle_share(node), node))
         return None
 
     @property

@@ -50,6 +50,7 @@ __all__ = [
     "SlurmQueue",
     "hetjob_of",
     "job_of",
+    "limit_memory",
     "named_by_number",
     "number_of",
 ]
@@ -569,7 +570,7 @@ def job_of(
         made.array_limit = request.array.limit or 0
     made.het, made.offset = (None, 0) if het is None else het
     _sizes(made, job, request, options)
-    _limit_memory(made, partitions[-1 if cluster.configuration.jobs.enforce_limits == "all" else 0])
+    limit_memory(made, partitions[-1 if cluster.configuration.jobs.enforce_limits == "all" else 0])
     _allow(made, cluster, request, options)
     return made
 
@@ -701,12 +702,11 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     made.gpu_type = made.gpu_type or each_type
 
 
-def _limit_memory(made: SlurmJob, partition: ClusterPartition) -> None:
+def limit_memory(made: SlurmJob, partition: ClusterPartition) -> None:
     """Give a job more CPUs if it asks for more memory for each CPU than a partition allows (MaxMemPerCPU)."""
-    most = partition.max_memory_per_cpu
+    most, usual = partition.max_memory_per_cpu, made.partitions[0]
     if not most or made.memory_per_gpu:
         return
-    usual = made.partitions[0]
     each = made.memory_per_cpu or (0 if made.memory or usual.memory_per_node else usual.memory_per_cpu)
     if each > most:
         factor = -(-each // most)

@@ -219,6 +219,7 @@ class ControllerState:
         now: the time, in seconds.
         nodes: which nodes can have jobs.
         completing: the nodes that no job can have yet, as they are not clean.
+        completed: when a job has left nodes last that were not clean then.
         others: how often something has changed that the queue does not show.
         idle_runs: how often all of the queue was tried in vain since something happened; idle_cycles: the same of
             backfill.
@@ -249,11 +250,18 @@ class ControllerState:
         drained = bits_of(number for number, node in enumerate(cluster.nodes) if node.is_drained)
         self.nodes, self.completing = NodeStates(len(cluster.nodes), cluster.up, drained), 0
         self.others = self.idle_runs = self.idle_cycles = 0
+        self.completed = -math.inf
 
     @property
     def second(self) -> int:
         """The time in whole seconds, as Slurm sees it."""
         return math.floor(self.now + 1e-6)
+
+    @property
+    def is_completing(self) -> bool:
+        """Whether no loop runs, as the nodes of a job are not clean that has ended not long ago (CompleteWait)."""
+        wait = self.cluster.complete_wait
+        return bool(wait and self.completing) and self.completed >= self.second - wait
 
     @property
     def changes(self) -> int:
@@ -479,6 +487,7 @@ class Endings:
         mine.priorities.stopped(job, mine.now)
         mine.clock.renew(mine.now)
         mine.completing |= job.placement.nodes
+        mine.completed = mine.now
 
     def _has_leader(self, job: SlurmJob) -> bool:
         """Whether a job is a component that has its nodes until its leader ends."""

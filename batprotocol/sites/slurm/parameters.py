@@ -294,18 +294,13 @@ NUMBERS: Final = {
 """The options that are numbers, by name."""
 
 _FLAGS: Final = (
-    "allow_zero_lic",
-    "assoc_limit_stop",
-    "bf_licenses",
-    "bf_one_resv_per_job",
-    "bf_running_job_reserve",
-    "defer",
-    "pack_serial_at_end",
-    "preempt_strict_order",
-    "preempt_youngest_first",
-    "reduce_completing_frag",
+    *("allow_zero_lic", "assoc_limit_stop", "bf_licenses", "bf_one_resv_per_job", "bf_running_job_reserve"),
+    *("pack_serial_at_end", "preempt_strict_order", "preempt_youngest_first", "reduce_completing_frag"),
 )
 _LOAD: Final = "It is about the load of the controller."
+_DEFER: Final = ParameterRow(
+    "defer", ParameterStanding.IDLE, "defer", lambda text: True, "Jobs of sbatch start at the same moments."
+)
 _OF_LOAD: Final = ("bf_max_time", "bf_yield_interval", "bf_yield_sleep", "max_rpc_cnt", "max_sched_time")
 _IDLE: Final = (
     "bb_array_stage_cnt",
@@ -361,6 +356,7 @@ OPTIONS: Final[Mapping[str, ParameterRow]] = rows_of(
         *(ParameterRow(name, field=name, read=lambda text: True) for name in _FLAGS),
         *(ParameterRow(name, ParameterStanding.IDLE) for name in _IDLE),
         *(ParameterRow(name, ParameterStanding.MISSED) for name in _MISSED_OPTIONS),
+        _DEFER,
         _MOVED,
     ]
 )
@@ -723,7 +719,7 @@ _NODE: Final = (
     ParameterRow("SocketsPerBoard", field="sockets_per_board", read=_UINT16),
     ParameterRow("State", field="state", read=_state),
     ParameterRow("ThreadsPerCore", field="threads_per_core", read=_UINT16),
-    ParameterRow("TmpDisk", field="disk", read=_UINT32),
+    ParameterRow("TmpDisk", ParameterStanding.IDLE, "disk", _UINT32, "It is for jobs with --tmp, which are named."),
     ParameterRow("Weight", field="weight", read=lambda text: min(_UINT32(text), _MOST_OF_32 - 1)),
     *ignored(*_ADDRESSES),
     *missed("Parameters", "RestrictedCoresPerGPU", "Topology"),
