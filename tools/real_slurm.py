@@ -51,7 +51,7 @@ from typing import IO, Any
 import msgspec
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tools")]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT)]
 
 from slurming.accounting import AccountedCluster, database  # noqa: E402 (its folder is on the path now)
 from slurming.clusters import Cluster  # noqa: E402
@@ -165,16 +165,21 @@ def end_all() -> None:
 
 
 def plans_of(paths: Sequence[Path]) -> dict[tuple[str, int], Plan]:
-    """The plans of recordings, by their kinds and seeds."""
-    plans = (recorded_plan(json.loads(lzma.decompress(path.read_bytes()))) for path in paths)
+    """The plans of recordings, by their kinds and seeds.
+
+    Raises:
+        InputError: a file is not a recording.
+    """
+    from batprotocol.studies.recorded import read_recording  # Slurm's own process, in its time, does not need it
+
+    plans = (recorded_plan(read_recording(str(path))) for path in paths)
     return {(each.kind, each.seed): each for each in plans}
 
 
-def record_random(given: argparse.Namespace) -> int:
+def record_random(given: argparse.Namespace, again: dict[tuple[str, int], Plan]) -> int:
     """Record random runs. A signal to end ends all daemons, too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="slurm-") as name:
-        again = plans_of(given.again)
         missing = record_all(
             iter(again) if again else chosen(given.kind or [], given.random, given.count),
             given.output or Path("slurm-recorded"),
@@ -244,7 +249,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{kind}: {count}")
         return 0
     if given.random is not None or given.again:
-        return record_random(given)
+        try:
+            again = plans_of(given.again)
+        except (ValueError, OSError) as error:
+            parser.error(str(error))
+        return record_random(given, again)
     if given.site is not None:
         write_site(record(site(given.site, given.jobs), given.speed), given.output or SITE)
         return 0
