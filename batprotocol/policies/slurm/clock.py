@@ -265,6 +265,10 @@ class LoopClock:
             return cycles[place]
         return due
 
+    def put_off(self, now: float) -> None:
+        """The second loop looks again a second later."""
+        self._backfill = now + 1.0
+
     def ran_backfill(self, now: float, *, is_new: bool) -> None:
         """The second loop has run; `is_new`: and has changed something itself."""
         # Slurm compares whole seconds, so what changed in the second of this run counts once more.

@@ -290,8 +290,7 @@ class Controller:
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
         for job, never in self._waiting.gather(self._state.now):
-            size = job.size
-            open_to = [each for each in job.partitions if each.takes(size) and not each.access.lacks(job.reservation)]
+            open_to = [each for each in job.partitions if each.takes(job.size, job.reservation)]
             if never is None and open_to:
                 self._waiting.remove(job)
                 self._state.priorities.eligible(job, self._state.now)
@@ -311,7 +310,7 @@ class Controller:
 
     def _run_main(self, *, is_full: bool) -> None:
         self._gather()
-        if not self._queue:
+        if not self._queue or self._state.is_completing:
             return
         started, has_tried = run_main(
             self._queue, self, self.cluster.loops, is_full=is_full, is_quick=self._state.is_quick
@@ -324,16 +323,17 @@ class Controller:
 
     def _backfill(self) -> None:
         self._gather()
-        is_quick = self._state.is_quick and not self._starts.sizes_vary
-        if is_quick and self._is_as_before(self._state.now):
-            self._clock.ran_backfill(self._state.now, is_new=self._has_moved)
-            self._state.idle_cycles += 1
+        state, is_quick = self._state, self._state.is_quick and not self._starts.sizes_vary
+        if state.is_completing:
+            self._clock.put_off(state.now)
+            return
+        if is_quick and self._is_as_before(state.now):
+            self._clock.ran_backfill(state.now, is_new=self._has_moved)
+            state.idle_cycles += 1
             return
         self.is_backfilling = True
         before, self._weights = self._starts.any_switches, self._selection.passing_weights()
-        ran = run_backfill(
-            self._queue, self, self.cluster.loops, self.second, self._state.phases.epoch, is_quick=is_quick
-        )
+        ran = run_backfill(self._queue, self, self.cluster.loops, self.second, state.phases.epoch, is_quick=is_quick)
         self.is_backfilling = False
         self._clock.ran_backfill(self._state.now, is_new=ran.started > 0 or ran.has_moved)
         self._state.idle_cycles = 0 if ran.started else self._state.idle_cycles + 1
@@ -372,7 +372,7 @@ class Controller:
         room &= left.nodes & partition.nodes & job.allowed
         outcome = self._start(job, partition, room & ~self._state.completing, job.limit)
         is_reserved = bool(job.reservation) and left.is_less  # another reservation ends, too
-        is_helpless = not room & (self._selection.used | self._state.completing)
+        is_helpless = not (room & (self._selection.used | self._state.completing) or (job.leaves and job.misses_leaves))
         if outcome == StartOutcome.BUSY and is_helpless and not is_reserved:
             return StartOutcome.SKIPPED  # the end of a job would not help it, so others need not wait for it
         return outcome
@@ -476,6 +476,7 @@ class Controller:
         self.rules.started(job)
         self._state.priorities.started(job, self._state.now)
         self._waiting.started(job.id, self._state.now)
+        self._starts.started(job)
         if not self._state.actions.execute(job):
             self._endings.never_began(job)
         self.suspensions.started(job)

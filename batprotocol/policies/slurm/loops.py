@@ -139,10 +139,10 @@ class _MainRun:
         self.has_tried = False
 
     def run(self, queue: SlurmQueue, is_full: bool, is_quick: bool) -> tuple[int, bool]:
-        loops = self.loops
+        loops, starter = self.loops, self.starter
         rejected: tuple[str | None, str, str] | None = None
         depth, in_partition = 0, dict[str, int]()
-        for _, _, entry in queue.snapshot():
+        for entry in starter.reservations.attempts(queue.snapshot(), starter.second, starter.rules.account_of):
             job, partition = entry.job, entry.partition
             if job.stage is not JobStage.PENDING or job.waits_for_room or job in self.preempting:
                 continue
@@ -307,11 +307,12 @@ class _BackfillRun:
         return BackfillResult(self.started, self.has_moved, -1 if self.started else self.until)
 
     def _look_at(self, entries: list[RankedEntry]) -> None:
-        loops, is_quick = self.loops, self.is_quick
+        loops, reservations, account_of = self.loops, self.starter.reservations, self.starter.rules.account_of
+        is_quick = self.is_quick and not reservations.magnets(self.now)
         for _, _, entry in entries:
             entry.job.planned, entry.job.planned_nodes = 0, 0
         ahead = 0  # the next job that may start now: plans only take nodes, so that those before it never may
-        for place, (_, _, entry) in enumerate(entries):
+        for place, entry in enumerate(reservations.attempts(entries, self.now, account_of)):
             job, partition = entry.job, entry.partition
             if is_quick and self.has_moved:
                 ahead = max(ahead, place)
@@ -323,9 +324,8 @@ class _BackfillRun:
                 continue
             if self.tested >= loops.bf_max_job_test:
                 break
-            if loops.bf_max_job_start and self.started >= loops.bf_max_job_start:
-                break
-            if loops.bf_node_space_size and len(self.space) >= loops.bf_node_space_size:
+            is_full = loops.bf_node_space_size and len(self.space) >= loops.bf_node_space_size
+            if is_full or (loops.bf_max_job_start and self.started >= loops.bf_max_job_start):
                 break
             self._look(job, partition)
 
