@@ -55,7 +55,7 @@ _LONGER: Final = (240, 300, 360, 480, 600, 720, 900, 1080, 1440, 2160, 2880)
 _POPULAR: Final = tuple(60.0 * minutes for minutes in (*_SHORTER, *_LONGER))
 _ROUND: Final = 300.0
 _KEPT_JOBS: Final = 1_000
-"""Of a workload of so many jobs, what was drawn is kept for a while."""
+"""The jobs of the largest workload whose draw is kept for a while."""
 
 
 class _Drawn(NamedTuple):
