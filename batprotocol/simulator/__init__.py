@@ -46,9 +46,8 @@ __all__ = [
 
 # Whoever needs one of these modules does not wait for the others.
 _MODULES = {
-    "batsim.simulator": ("Simulator",),
+    "batsim.simulator": ("SimulationOptions", "Simulator"),
     "components": ("connect", "load_library"),
-    "options": ("SimulationOptions",),
     "recorder": ("SimulationRecorder",),
     "simulation": ("DecisionComponent", "Player", "Watcher", "simulate", "watched"),
 }
