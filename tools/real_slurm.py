@@ -43,7 +43,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -193,17 +193,32 @@ def record_random(given: argparse.Namespace, again: dict[tuple[str, int], Plan])
     return 130
 
 
-def main() -> int:
+def at_least(least: int) -> Callable[[str], int]:
+    """A type of argparse: a whole number that is not less than another one."""
+
+    def whole(text: str) -> int:
+        found = int(text)
+        if found < least:
+            raise argparse.ArgumentTypeError(f"expected a whole number that is at least {least}, got {text}")
+        return found
+
+    whole.__name__ = "whole number"  # argparse names it
+    return whole
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="the situations to record; all unless given")
-    parser.add_argument("--speed", type=int, default=10, help="how many times as fast as real time (default: 10)")
+    parser.add_argument(
+        "--speed", type=at_least(1), default=10, help="how many times as fast as real time (default: 10)"
+    )
     parser.add_argument("--output", type=Path, help="the folder to write to")
-    parser.add_argument("--site", type=int, metavar="SEED", help="record the log of a site")
-    parser.add_argument("--jobs", type=int, default=150, help="the number of jobs of the site (default: 150)")
-    parser.add_argument("--random", type=int, metavar="SEED", help="record random runs from this seed on")
-    parser.add_argument("--count", type=int, default=1, help="the number of seeds (default: 1)")
+    parser.add_argument("--site", type=at_least(0), metavar="SEED", help="record the log of a site")
+    parser.add_argument("--jobs", type=at_least(1), default=150, help="the number of jobs of the site (default: 150)")
+    parser.add_argument("--random", type=at_least(0), metavar="SEED", help="record random runs from this seed on")
+    parser.add_argument("--count", type=at_least(1), default=1, help="the number of seeds (default: 1)")
     parser.add_argument("--kind", action="append", choices=[*KINDS], help="the kinds of random runs; all unless given")
-    parser.add_argument("--parallel", type=int, default=1, help="the clusters that run at once (default: 1)")
+    parser.add_argument("--parallel", type=at_least(1), default=1, help="the clusters that run at once (default: 1)")
     parser.add_argument(
         "--again",
         type=Path,
@@ -214,11 +229,14 @@ def main() -> int:
     )
     parser.add_argument("--pack", type=Path, metavar="FOLDER", help="pack the random runs of a folder")
     parser.add_argument(
-        "--drawn", type=int, metavar="COUNT", help="print how many plans of the seeds up to COUNT draw each option"
+        "--drawn",
+        type=at_least(1),
+        metavar="COUNT",
+        help="print how many plans of the seeds up to COUNT draw each option",
     )
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--database", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     if given.inside is not None:
         inside(given.inside, given.database, given.speed)
         return 0

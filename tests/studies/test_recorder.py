@@ -45,7 +45,7 @@ from batprotocol.sites.slurm.parameters import (
 from batprotocol.studies.recorded import SBATCH
 
 sys.path.append(str(ROOT / "tools"))
-from real_slurm import expanded, plans_of, record_plan
+from real_slurm import expanded, main, plans_of, record_plan
 from slurming.recorder.archives import packed, unpacked
 from slurming.recorder.drawn import drawn_by, drawn_table
 from slurming.recorder.driving import REFUSED
@@ -334,6 +334,28 @@ def test_an_interrupted_recording_leaves_nothing(tmp_path: Path, sent: signal.Si
         assert recorder.wait(120) == status
     assert daemons() == []
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("name", ["drawn", "random", "count", "parallel", "speed", "site", "jobs"])
+@pytest.mark.parametrize("number", ["0", "-1", "two"])
+def test_a_number_that_makes_no_sense_is_refused(
+    name: str, number: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Nothing runs, and no table without rows is printed. Only seeds may be 0."""
+    if number == "0" and name in ("random", "site"):
+        return
+    words = [] if name == "drawn" else ["--drawn", "1", "--kind", "backfill"]
+    with pytest.raises(SystemExit) as caught:
+        main([*words, f"--{name}", number, "--output", str(tmp_path)])
+    said = capsys.readouterr()
+    assert (caught.value.code, said.out) == (2, "")
+    assert f"argument --{name}: " in said.err
+    assert number in said.err
+
+
+def test_counts_of_one_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--drawn", "1", "--kind", "drawn_whole"]) == 0
+    assert "| sbatch | time | 1 |" in capsys.readouterr().out
 
 
 @pytest.mark.long

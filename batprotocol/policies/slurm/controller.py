@@ -372,7 +372,7 @@ class Controller:
         room &= left.nodes & partition.nodes & job.allowed
         outcome = self._start(job, partition, room & ~self._state.completing, job.limit)
         is_reserved = bool(job.reservation) and left.is_less  # another reservation ends, too
-        is_helpless = not room & (self._selection.used | self._state.completing)
+        is_helpless = not (room & (self._selection.used | self._state.completing) or (job.leaves and job.misses_leaves))
         if outcome == StartOutcome.BUSY and is_helpless and not is_reserved:
             return StartOutcome.SKIPPED  # the end of a job would not help it, so others need not wait for it
         return outcome
@@ -476,6 +476,7 @@ class Controller:
         self.rules.started(job)
         self._state.priorities.started(job, self._state.now)
         self._waiting.started(job.id, self._state.now)
+        self._starts.started(job)
         if not self._state.actions.execute(job):
             self._endings.never_began(job)
         self.suspensions.started(job)

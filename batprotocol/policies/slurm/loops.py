@@ -262,7 +262,8 @@ def run_backfill(
         epoch: the seconds of the day at which the simulation began, as times are rounded on the clock.
         is_quick: whether it takes short cuts: it ends as soon as no more job can start now.
     """
-    linear = starter.whole_nodes if is_quick and _plan is not None and not loops.assoc_limit_stop else None
+    is_plain = not (loops.assoc_limit_stop or loops.bf_licenses)
+    linear = starter.whole_nodes if is_quick and _plan is not None and is_plain else None
     if linear is None or not now + loops.bf_window < _LAST:
         return _BackfillRun(starter, loops, now, epoch, is_quick).run(queue)
     return _CompiledRun(starter, loops, now, epoch, linear).run(queue)
@@ -292,6 +293,7 @@ class _BackfillRun:
         self.rejected: set[tuple[str, str, str]] = set()
         self.preempting: set[SlurmJob] = set()
         self.hets = HetStarts()
+        self.licenses = starter.rules.licenses.planned(now) if loops.bf_licenses else None
 
     def _space(self) -> PlannedNodes:
         return PlannedNodes(self.now, self.window_end, self.starter.available, self.resolution)
@@ -360,7 +362,9 @@ class _BackfillRun:
             return False
         if not loops.assoc_limit_stop and not rules.may_start(job, partition):
             return False
-        return not (rules.lacks_licenses(job, self.now) or self._is_over(job, partition)) and partition.is_up
+        if self.licenses is None and rules.lacks_licenses(job, self.now):
+            return False
+        return not self._is_over(job, partition) and partition.is_up
 
     def _array_may(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether one more task of the array is looked at. Its limit counts tasks that run, and not planned ones."""
@@ -429,7 +433,11 @@ class _BackfillRun:
         earlier, later, misses, is_limited = job.planned, max(now, self._blocked_until(job)), 0, False
         is_part = job.het is not None
         others = int(self.hets.look(job, partition)) if is_part else 0
-        frees = self._frees(job, partition) if self.is_quick and not (only_now or is_part) else None
+        licenses = self.licenses if job.licenses else None
+        if licenses is not None:
+            self.until = now
+        is_quick = self.is_quick and not (only_now or is_part or licenses is not None)
+        frees = self._frees(job, partition) if is_quick else None
         mine, count = partition.nodes & job.allowed & starter.available, max(job.min_nodes, partition.min_nodes)
         length = int(minutes * 60)
         moves = self.space.begin_after(now + length) - length - 1  # until then, it could have the same nodes now
@@ -437,6 +445,8 @@ class _BackfillRun:
             self.until = min(self.until, moves)
         while True:
             begin = max(later, others)
+            if licenses is not None:
+                begin = licenses.first(job, begin, length)
             if frees is not None:
                 begin = self.space.next_room(begin, length, mine, count, frees)
             left = starter.reservations.usable(job, begin, minutes)
@@ -460,6 +470,9 @@ class _BackfillRun:
             if found is None:
                 break
             start, placement = max(begin, found.start), found.placement
+            if licenses is not None and start < (free := licenses.first(job, start, length)):
+                later = free
+                continue
             self.has_moved |= begin > found.start
             if start <= now and placement.nodes & starter.completing:
                 start, later = now + 1, 0
@@ -474,6 +487,8 @@ class _BackfillRun:
                 outcome = starter.start_on(task, partition, nodes, limit)
                 if outcome == StartOutcome.STARTED:
                     self.started += 1
+                    if licenses is not None:
+                        licenses.plan(job.licenses, now, now + length)
                     if task is not job:
                         job.planned, job.planned_nodes = task.planned, task.planned_nodes
                         self.tasks[job.array or ""].append(job)
@@ -507,6 +522,8 @@ class _BackfillRun:
                 job.planned = start if not earlier else min(start, earlier)
                 break
             self._plan(job, partition, start, first, last, placement, earlier)
+            if licenses is not None:
+                licenses.plan(job.licenses, start, start + length)
             if self.loops.assoc_limit_stop and self._blocks(job, partition, is_limited=is_limited):
                 self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
             return

@@ -288,6 +288,8 @@ class PossibleStarts:
     def __init__(self, state: ControllerState) -> None:
         self._state, self.sizes_vary = state, False
         self._empty: Linear | None = None  # the same nodes without jobs
+        self._tasks: dict[str, list[SlurmJob]] = {}  # those of each array, where records decide
+        self._highest = self._splits = 0
         self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
         self.any_switches = 0
 
@@ -295,6 +297,10 @@ class PossibleStarts:
         """A job comes: it gets its first priority, and then Slurm tests whether it could start on an empty cluster."""
         state = self._state
         state.priorities.submitted(job, now)
+        if state.cluster.is_fifo:
+            self._highest = max(self._highest, job.number)
+            if job.array is not None:
+                self._tasks.setdefault(job.array, []).append(job)
         if not state.priorities.has_sizes:
             return
         is_range = not math.isinf(job.max_nodes) and job.max_nodes > job.min_nodes and not job.takes_least
@@ -308,6 +314,16 @@ class PossibleStarts:
         found = next((each for each in tries if each is not None), None)
         if found is not None:
             self._note_size(job, found.nodes)
+
+    def started(self, job: SlurmJob) -> None:
+        """A job starts: the tasks of its array that wait have a new record, behind those of all jobs."""
+        if job.array in self._tasks:
+            waiting = [each for each in self._tasks[job.array] if each.stage is JobStage.PENDING]
+            self._tasks[job.array] = waiting
+            self._splits += 1
+            for each in waiting:
+                each.record = self._highest, self._splits
+            self._state.queue.sort()
 
     def _note_size(self, job: SlurmJob, nodes: int) -> None:
         """A job was tested, and could have these nodes: so its size counts with their CPUs, or at least one of each."""
