@@ -167,9 +167,8 @@ class Controller:
 
         Runs of its loops that start nothing, as nothing has changed or nodes are missing, are made up for later.
         """
-        state, clock, queue = self._state, self._clock, self._queue
-        times = [clock.limits(self._first_limit(), state.now)]
-        clean, is_idle = self._endings.next_clean(), state.makes_up
+        state, clock, queue, is_idle = self._state, self._clock, self._queue, self._state.makes_up
+        times, clean = [clock.limits(self._first_limit(), state.now)], self._endings.next_clean()
         if queue or self._waiting.jobs:  # time alone may bring something for them
             is_open = not state.is_quick or self._waiting.is_due or self.reservations.names() or self._time_helps()
             main, is_new = clock.main(state.now)[0], clean < math.inf or self._tried != self._version
@@ -182,8 +181,8 @@ class Controller:
                 times.append(backfill)
             elif self._until < math.inf:
                 times.append(max(backfill, self._until + 1))  # the runs before are as the last one, this one may differ
-        clean = math.inf if is_idle and self._endings.can_wait() else clean
-        return min(*times, clean, self.suspensions.next_turn())
+        times.append(math.inf if is_idle and self._endings.can_wait() else clean)
+        return min(*times, self.suspensions.next_turn())
 
     def advance(self, now: float) -> None:
         """Do all that is due by a time."""
