@@ -59,6 +59,7 @@ def test_a_part_of_a_run_is_no_start() -> None:
         ours, real = replayed_schedule(again, "replay"), recorded_schedule(run, "recorded")
         assert len(ours.jobs) == len(again.starts) == len(real.jobs) == len(run["starts"])
         ends = {row.job_id: (row.starting_time or 0.0) + (row.execution_time or 0.0) for row in real.jobs}
+        assert {row.job_id: row.profile for row in ours.jobs} == {row.job_id: row.profile for row in real.jobs}
         for row in ours.jobs:
             assert (row.starting_time or 0.0) + (row.execution_time or 0.0) == pytest.approx(ends[row.job_id], abs=3)
 
