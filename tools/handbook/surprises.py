@@ -400,6 +400,63 @@ SURPRISES: Final = (
         "the policy `slurm` takes victims in the measured order",
         ("docs/explanation/slurm-measured.md#victims-of-preemption",),
     ),
+    Surprise(
+        "slurm",
+        _SLURM,
+        "cores of a job that `scontrol resume` lets go on are given to others, too",
+        "a resumed job has its cores again, or waits for them",
+        "the policy `slurm` forgets its cores in the same way",
+        ("findings/slurm-resumed-cores-forgotten.sh", "docs/explanation/slurm-measured.md#suspended-jobs"),
+    ),
+    Surprise(
+        "slurm",
+        _SLURM,
+        "under select/linear, time in which a job gave way counts for its limit; under select/cons_tres it does not",
+        "a limit is one of running time",
+        "the policy `slurm` moves limits in the same cases",
+        ("findings/slurm-preempted-limit-stays.sh", "docs/explanation/slurm-measured.md#suspended-jobs"),
+    ),
+    Surprise(
+        "slurm",
+        _SLURM,
+        "a job that gave way on one of two nodes keeps the other from its own tier, and nothing runs there",
+        "jobs start on nodes that nobody uses",
+        "the policy `slurm` gives such nodes to higher tiers only",
+        ("findings/slurm-gang-suspended-keeps-nodes.sh", "docs/explanation/slurm-measured.md#suspended-jobs"),
+    ),
+    Surprise(
+        "slurm",
+        _SLURM,
+        "`--mem` above `MaxMemPerNode` is taken and never starts; `-n4 --mem-per-cpu` runs with more than the limit",
+        "what is above the limit is refused, and nothing else",
+        "the policy `slurm` divides tasks by the most nodes of a job, too",
+        (
+            "findings/slurm-memory-limit-by-most-nodes.sh",
+            "tests/policies/slurm/test_submissions.py::test_a_partition_takes_jobs_up_to_its_memory_of_a_node",
+        ),
+    ),
+    Surprise(
+        "slurm",
+        _SLURM,
+        "the number of the next job depends on how many tasks of an array have started",
+        "the same submissions get the same numbers",
+        "a recording that is made again names jobs by their places",
+        ("findings/slurm-array-numbers.sh",),
+    ),
+    Surprise(
+        "slurm",
+        _SLURM,
+        "backfill starts jobs in magnetic reservations, and plans those that wait twice",
+        "the main loop does, as manuals of later versions say",
+        "the policy `slurm` plans them twice",
+        (
+            "findings/slurm-magnetic-in-backfill.sh",
+            (
+                "tests/policies/slurm/test_slurm_operators.py::"
+                "test_a_magnetic_reservation_attracts_jobs_of_its_users_as_far_as_it_has_nodes"
+            ),
+        ),
+    ),
     # Logs and accounting
     Surprise(
         "accounting",
