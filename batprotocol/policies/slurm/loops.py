@@ -33,6 +33,7 @@ __all__ = [
     "BackfillResult",
     "JobStarter",
     "StartOutcome",
+    "lacks_nodes",
     "run_backfill",
     "run_main",
 ]
@@ -124,6 +125,47 @@ def run_main(
         How many jobs have started, and whether it has looked at a job at all.
     """
     return _MainRun(starter, loops).run(queue, is_full, is_quick)
+
+
+_FEW: Final = 8
+"""The jobs that `lacks_nodes` looks at."""
+
+
+def lacks_nodes(queue: SlurmQueue, starter: JobStarter, loops: SchedulerParameters) -> bool:
+    """Whether the loop would start no job: the first jobs lack nodes, even with those that are about to be clean.
+
+    Then they keep all others waiting. The answer is no, too, if that does not show at once: where something else than
+    the number of nodes may decide.
+
+    Args:
+        queue: the queue.
+        starter: what the loop may do.
+        loops: its parameters.
+    """
+    is_shared = starter.whole_nodes is None
+    if starter.preempts or starter.rules.has_limits or loops.bf_min_prio_reserve or loops.bf_min_age_reserve:
+        return False
+    if is_shared and starter.completing:
+        return False
+    nodes, failed = starter.available, set[str]()
+    for _, _, entry in queue.snapshot()[:_FEW]:
+        job, partition = entry.job, entry.partition
+        if not nodes:
+            return True
+        if partition.name in failed:
+            continue
+        is_odd = job.reservation or job.required or job.array is not None or job.het is not None or job.licenses
+        if is_odd or job.leaves or job.waits_for_room or not starter.rules.admits(job, partition):
+            return False
+        room, open_to = nodes & partition.nodes & job.allowed, starter.open | starter.completing
+        frees = starter.frees(job, partition) if is_shared else None
+        if frees is not None:
+            open_to &= frees[1][0]
+        if (room & open_to).bit_count() >= job.min_nodes or not room & ~starter.idle:
+            return False  # the loop may start it, or goes on as it waits for no end
+        failed.add(partition.name)
+        nodes &= ~partition.nodes
+    return not nodes or len(queue.snapshot()) <= _FEW
 
 
 class _MainRun:
