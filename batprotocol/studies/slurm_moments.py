@@ -48,7 +48,9 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     # A log that was cut has no submission of its first jobs.
     first = min([*submitted_of(run).values(), *(start["t"] for start in run["starts"])], default=math.inf)
     last_full = max((time for time in full if time < first), default=full[0] - loops.sched_interval if full else -30.0)
-    limits = over[0] - 30 * math.ceil(over[0] / 30) if over else -15.0
+    # Checks before the first one that found a job found none, unless jobs were stopped, and went on later.
+    stops = any("suspend" in text for _, text in log)
+    limits = over[0] - 30 * (math.ceil(over[0] / 30) if stops else 1) if over else -15.0
     delay = max(loops.batch_sched_delay, loops.sched_min_interval)
     moments = Moments(run, period, delay)
     priorities, calculations = _priorities(run, last_full, configuration)

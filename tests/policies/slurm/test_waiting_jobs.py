@@ -348,3 +348,12 @@ def test_a_job_that_its_reservation_has_no_nodes_for_does_not_end() -> None:
         f"{NODES}\n{ALL}", large, {"at": 3.0, "dependency": "afterany:0"}, {"at": 4.0}, commands=((1.0, create),)
     )
     assert set(found) == {"2"}
+
+
+@pytest.mark.parametrize(("plugin", "first"), [("builtin", "3"), ("backfill", "1")])
+def test_the_first_come_loop_takes_the_records_of_arrays(plugin: str, first: str) -> None:
+    """As in a recorded run: once a task has started, the others of its array come behind all other jobs."""
+    jobs = [{"nodes": 4, "array": f"9_{task}", "runs": 30.0, "slurm": {"number": 9}} for task in range(3)]
+    last = {"nodes": 4, "runs": 30.0, "slurm": {"number": 10}}
+    found = starts(f"SchedulerType=sched/{plugin}\n{NODES}\n{ALL}", *jobs, last)
+    assert list(found)[:2] == ["0", first]

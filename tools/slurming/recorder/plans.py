@@ -109,7 +109,7 @@ def recorded_plan(run: Mapping[str, Any]) -> Plan:
         run: the recording.
     """
     places = {str(each["id"]): place for place, each in enumerate(run["submissions"])}
-    accounted = {"AccountingStorageType": ACCOUNTED} if run["dbd"] else {}
+    accounted = {"AccountingStorageType": ACCOUNTED} if run.get("dbd") else {}
     submissions = [
         Asked(
             _sent(each),
@@ -129,9 +129,9 @@ def recorded_plan(run: Mapping[str, Any]) -> Plan:
         run["partitions"],
         submissions,
         [Given(_sent(each), list(_command(each["cmd"], places))) for each in run["events"]],
-        gres=run["gres"],
-        topology=run["topology"],
-        setup=[shlex.split(words)[2:] for words, _ in run["setup"]],
+        gres=run.get("gres", ""),
+        topology=run.get("topology", ""),
+        setup=[shlex.split(words)[2:] for words, _ in run.get("setup", ())],
         longest=math.ceil(max(ends, default=0.0)) + MORE,
     )
 
