@@ -484,9 +484,9 @@ def _lives(rows: Mapping[str, JobRow], starts: Sequence[Started]) -> dict[str, J
         job, number = _run_of(full)
         name = _name(job.rpartition("!")[2], max(bisect_right(lives.get(job, [0]), number), 1))
         if name in found:
-            since = found[name].starting_time or 0.0
-            over = (row.starting_time or since) + (row.execution_time or 0.0)
-            row = msgspec.structs.replace(row, starting_time=since, execution_time=over - since)
+            first, over = found[name], (row.starting_time or 0.0) + (row.execution_time or 0.0)
+            seconds = over - (first.starting_time or 0.0)
+            row = msgspec.structs.replace(first, execution_time=seconds, final_state=row.final_state)
         workload, _, own = name.partition("!")
         found[name] = msgspec.structs.replace(row, workload_name=workload, job_id=own)
     return found

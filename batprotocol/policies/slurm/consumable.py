@@ -190,7 +190,7 @@ class Consumable:
         """The resources that are free when running jobs have ended."""
         seen = self._room.changes
         if self._soon is None or self._soon[0] != seen:
-            shares = [share for share in (self._jobs[key].placement for *_, key in self._ends) if share is not None]
+            shares = [self._kept(self._jobs[key]) for *_, key in self._ends]
             self._soon = seen, LaterResources(self._room, shares, self._offering)
         return self._soon[1]
 

@@ -16,7 +16,7 @@ from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition, ConfiguredCluster
-from batprotocol.policies.slurm.loops import StartOutcome, run_backfill, run_main
+from batprotocol.policies.slurm.loops import StartOutcome, lacks_nodes, run_backfill, run_main
 from batprotocol.policies.slurm.queue import HetJob, JobStage, NodeShare, SlurmJob, named_by_number
 from batprotocol.policies.slurm.reservations import NodeReservation
 from batprotocol.policies.slurm.rules import SlurmRules
@@ -110,9 +110,8 @@ class Controller:
         """The jobs that have ended not long ago."""
         self.hetjobs = state.hetjobs
         """The heterogeneous jobs that have not ended, by their ids."""
-        self._endings = Endings(state)
-        self._starts, self.suspensions = PossibleStarts(state), Suspensions(state, self._endings)
-        self._is_closed = False
+        self._endings, self._starts, self._is_closed = Endings(state), PossibleStarts(state), False
+        self.suspensions = Suspensions(state, self._endings)
         self._seen, self._tried, self._has_moved, self._until, self._weights = -1, -1, False, -1.0, tuple[int, ...]()
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
@@ -166,22 +165,24 @@ class Controller:
     def next_time(self) -> float:
         """When the controller does something without a report next; infinity: nothing is left to do.
 
-        Runs of its loops that start nothing, as nothing has changed, are made up for later.
+        Runs of its loops that start nothing, as nothing has changed or nodes are missing, are made up for later.
         """
-        times = [self._clock.limits(self._first_limit(), self._state.now)]
-        if self._queue or self._waiting.jobs:  # time alone may bring something for them
-            is_open = (
-                not self._state.is_quick or self._waiting.is_due or self.reservations.names() or self._time_helps()
-            )
-            main, backfill = self._clock.main(self._state.now)[0], self._clock.backfill()
-            times += [self._state.priorities.next_time(), self._next_reservations()]
-            if is_open or self._tried != self._version:
+        state, clock, queue, is_idle = self._state, self._clock, self._queue, self._state.makes_up
+        times, clean = [clock.limits(self._first_limit(), state.now)], self._endings.next_clean()
+        if queue or self._waiting.jobs:  # time alone may bring something for them
+            is_open = not state.is_quick or self._waiting.is_due or self.reservations.names() or self._time_helps()
+            main, is_new = clock.main(state.now)[0], clean < math.inf or self._tried != self._version
+            is_idle &= not (is_open or self._waiting.jobs) and lacks_nodes(queue, self, self.cluster.loops)
+            backfill = clock.backfill(min(main, clean) if is_idle and is_new else math.inf)
+            times += [state.priorities.next_time(), self._next_reservations()]
+            if is_open or (self._tried != self._version and not is_idle):
                 times.append(main)
-            if is_open or not self._is_as_before(backfill):
+            if is_open or (is_idle and clean < math.inf) or not self._is_as_before(backfill):
                 times.append(backfill)
             elif self._until < math.inf:
                 times.append(max(backfill, self._until + 1))  # the runs before are as the last one, this one may differ
-        return min(*times, self._endings.next_clean(), self.suspensions.next_turn())
+        times.append(math.inf if is_idle and self._endings.can_wait() else clean)
+        return min(*times, self.suspensions.next_turn())
 
     def advance(self, now: float) -> None:
         """Do all that is due by a time."""

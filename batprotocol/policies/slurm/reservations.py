@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import and_
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -290,6 +290,8 @@ class NodeReservations:
 # Licences
 
 
+_NEVER = 2**53
+"""A second that never comes."""
 _SHORTLY = 120
 """Seconds in which a loop runs even if nothing happens."""
 
@@ -329,6 +331,7 @@ class Licenses:
         self._total = total
         self._taken: Counter[str] = Counter()
         self._reserved: dict[str, LicenseReservation] = {}
+        self._holders: dict[SlurmJob, None] = {}
 
     def check(self, job: SlurmJob) -> None:
         """Check what a job asks for.
@@ -378,13 +381,69 @@ class Licenses:
 
     def take(self, job: SlurmJob) -> None:
         """A job starts."""
+        if job.licenses:
+            self._holders[job] = None
         for name, count in job.licenses:
             self._taken[name] += count
 
     def give_back(self, job: SlurmJob) -> None:
         """A job ends."""
+        self._holders.pop(job, None)
         for name, count in job.licenses:
             self._taken[name] -= count
+
+    def planned(self, now: int) -> PlannedLicenses:
+        """The licences over time, as far as running jobs and reservations have them."""
+        made = PlannedLicenses(self._total)
+        for job in self._holders:
+            made.plan(job.licenses, now, max(job.end, now + 1))
+        for each in self._reserved.values():
+            made.plan(tuple(each.licenses.items()), each.begin, each.end, each.name)
+        return made
+
+
+class PlannedLicenses:
+    """The licences that jobs have, or are planned to have, over time.
+
+    Args:
+        total: how many there are of each, by name.
+
+    >>> from batprotocol.policies.slurm.queue import SlurmJob
+    >>> plan, job = PlannedLicenses({"matlab": 3}), SlurmJob("w0!1", 1, 0.0, (), 10)
+    >>> plan.plan((("matlab", 2),), 0, 60)
+    >>> plan.plan((("matlab", 3),), 100, 160)
+    >>> job.licenses = (("matlab", 2),)
+    >>> plan.first(job, 0, 40), plan.first(job, 0, 41)
+    (60, 160)
+    """
+
+    def __init__(self, total: Mapping[str, int]) -> None:
+        self._total = total
+        self._uses: dict[str, list[tuple[float, float, int, str]]] = {}
+
+    def plan(self, licenses: Iterable[tuple[str, int]], begin: float, end: float, reservation: str = "") -> None:
+        """Some are used from one time to another, by a job or a reservation."""
+        for name, count in licenses:
+            self._uses.setdefault(name, []).append((begin, end, count, reservation))
+
+    def first(self, job: SlurmJob, begin: int, length: int) -> int:
+        """The first second from `begin` on at which there are those of a job for so long; a very late one: never."""
+        ends = {
+            math.ceil(end) for name, _ in job.licenses for _, end, _, _ in self._uses.get(name, ()) if end < math.inf
+        }
+        times = [begin, *sorted(end for end in ends if end > begin)]
+        return next((time for time in times if self._has(job, time, time + length)), _NEVER)
+
+    def _has(self, job: SlurmJob, begin: int, end: int) -> bool:
+        """Whether there are those of a job from one time to another."""
+        for name, wanted in job.licenses:
+            uses = [use for use in self._uses.get(name, ()) if use[0] < end and use[1] > begin]
+            uses = [use for use in uses if not use[3] or use[3] != job.reservation]
+            for moment in {begin, *(start for start, *_ in uses if start > begin)}:
+                used = sum(count for start, over, count, _ in uses if start <= moment < over)
+                if used + wanted > self._total.get(name, 0):
+                    return False
+        return True
 
 
 # What backfill plans for jobs

@@ -216,6 +216,7 @@ class ControllerState:
         jobs: the jobs that have not ended, by their first ids; running: those on nodes.
         ended: the jobs that have ended not long ago, in that order.
         hetjobs: the heterogeneous jobs that have not ended, by their ids.
+        makes_up: whether steps that start no job can be made up for later.
         now: the time, in seconds.
         nodes: which nodes can have jobs.
         completing: the nodes that no job can have yet, as they are not clean.
@@ -237,6 +238,7 @@ class ControllerState:
     ) -> None:
         self.cluster, self.priorities, self.actions, self.phases = cluster, priorities, actions, phases
         self.rules, self.is_quick = rules, is_quick
+        self.makes_up = is_quick and not (cluster.gang or cluster.complete_wait)
         self.reservations = NodeReservations(int(cluster.loops.bf_resolution), phases.epoch)
         self.selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
         self.queue = SlurmQueue(is_fifo=cluster.is_fifo, is_above=rules.preemption.is_above)
@@ -528,6 +530,13 @@ class Endings:
     def next_clean(self) -> float:
         """When the nodes of a job are clean next; infinity: there is none."""
         return self._cleanings[0][0] if self._cleanings else math.inf
+
+    def can_wait(self) -> bool:
+        """Whether clean nodes can be made up for at the end of another job, which still runs."""
+        left, running = self._cleanings, self._state.running
+        if len(left) >= len(running) or any(job.runs_again for *_, job, _ in left):
+            return False
+        return not any(job.is_suspended or job.is_stopped for job in running.values())
 
     def clean(self) -> bool:
         """Nodes of a job are clean; returns whether the first loop runs at once, and not at its next tick.

@@ -755,7 +755,7 @@ PARTS: Final[Mapping[str, type[msgspec.Struct]]] = {
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "select": ("one_task_per_core",),
     "scheduler": (
-        *("allow_zero_lic", "bf_licenses", "bf_running_job_reserve", "bf_window_linear", "max_array_tasks"),
+        *("allow_zero_lic", "bf_running_job_reserve", "bf_window_linear", "max_array_tasks"),
         *("preempt_reorder_count", "preempt_strict_order", "reduce_completing_frag"),
     ),
     "preemption": ("within",),

@@ -245,3 +245,25 @@ def test_no_job_starts_while_the_nodes_of_another_are_not_clean(wait: int, start
     scheduler = SlurmScheduler(configuration_of(conf), Phases(epilog=10.0))
     simulate(described_platform("n[0-1] cores=1"), Workload(jobs), scheduler)
     assert scheduler.starts[1].time == pytest.approx(start, abs=1.1)
+
+
+@pytest.mark.parametrize(("more", "started"), [("", {"1", "3", "5"}), (",bf_licenses", {"1", "4", "5"})])
+def test_backfill_keeps_licences_for_jobs_that_wait(more: str, started: set[str]) -> None:
+    """Backfill of a Slurm 22.05.8 started these jobs, and planned job 2 at the end of job 1 with bf_licenses."""
+    asked = {1: (1, 3, "m:1"), 2: (1, 1, "m:2"), 3: (1, 10, "m:1"), 4: (1, 1, "m:1"), 5: (2, 10, "l:1")}
+    jobs = [
+        StaticJob(
+            str(number),
+            2.0 if number == 1 else 8.0 + 0.001 * number,
+            nodes,
+            DelayProfile(900.0),
+            60.0 * minutes,
+            json.dumps({"licenses": licenses, "partition": "p"}),
+        )
+        for number, (nodes, minutes, licenses) in asked.items()
+    ]
+    loops = f"SchedulerParameters=bf_interval=2,bf_resolution=1,batch_sched_delay=600,sched_interval=600{more}"
+    conf = configuration_of(f"{loops}\nLicenses=m:2,l:2\nNodeName=n[0-5]\nPartitionName=p Nodes=ALL")
+    scheduler = SlurmScheduler(conf)
+    simulate(described_platform("n[0-5] cores=1"), Workload(jobs), scheduler)
+    assert {each.job_id.rpartition("!")[2] for each in scheduler.starts if each.time < 30} == started
