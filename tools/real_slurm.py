@@ -43,7 +43,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -51,7 +51,7 @@ from typing import IO, Any
 import msgspec
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tools")]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT)]
 
 from slurming.accounting import AccountedCluster, database  # noqa: E402 (its folder is on the path now)
 from slurming.clusters import Cluster  # noqa: E402
@@ -165,16 +165,21 @@ def end_all() -> None:
 
 
 def plans_of(paths: Sequence[Path]) -> dict[tuple[str, int], Plan]:
-    """The plans of recordings, by their kinds and seeds."""
-    plans = (recorded_plan(json.loads(lzma.decompress(path.read_bytes()))) for path in paths)
+    """The plans of recordings, by their kinds and seeds.
+
+    Raises:
+        InputError: a file is not a recording.
+    """
+    from batprotocol.studies.recorded import read_recording  # Slurm's own process, in its time, does not need it
+
+    plans = (recorded_plan(read_recording(str(path))) for path in paths)
     return {(each.kind, each.seed): each for each in plans}
 
 
-def record_random(given: argparse.Namespace) -> int:
+def record_random(given: argparse.Namespace, again: dict[tuple[str, int], Plan]) -> int:
     """Record random runs. A signal to end ends all daemons, too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="slurm-") as name:
-        again = plans_of(given.again)
         missing = record_all(
             iter(again) if again else chosen(given.kind or [], given.random, given.count),
             given.output or Path("slurm-recorded"),
@@ -188,17 +193,32 @@ def record_random(given: argparse.Namespace) -> int:
     return 130
 
 
-def main() -> int:
+def at_least(least: int) -> Callable[[str], int]:
+    """A type of argparse: a whole number that is not less than another one."""
+
+    def whole(text: str) -> int:
+        found = int(text)
+        if found < least:
+            raise argparse.ArgumentTypeError(f"expected a whole number that is at least {least}, got {text}")
+        return found
+
+    whole.__name__ = "whole number"  # argparse names it
+    return whole
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="the situations to record; all unless given")
-    parser.add_argument("--speed", type=int, default=10, help="how many times as fast as real time (default: 10)")
+    parser.add_argument(
+        "--speed", type=at_least(1), default=10, help="how many times as fast as real time (default: 10)"
+    )
     parser.add_argument("--output", type=Path, help="the folder to write to")
-    parser.add_argument("--site", type=int, metavar="SEED", help="record the log of a site")
-    parser.add_argument("--jobs", type=int, default=150, help="the number of jobs of the site (default: 150)")
-    parser.add_argument("--random", type=int, metavar="SEED", help="record random runs from this seed on")
-    parser.add_argument("--count", type=int, default=1, help="the number of seeds (default: 1)")
+    parser.add_argument("--site", type=at_least(0), metavar="SEED", help="record the log of a site")
+    parser.add_argument("--jobs", type=at_least(1), default=150, help="the number of jobs of the site (default: 150)")
+    parser.add_argument("--random", type=at_least(0), metavar="SEED", help="record random runs from this seed on")
+    parser.add_argument("--count", type=at_least(1), default=1, help="the number of seeds (default: 1)")
     parser.add_argument("--kind", action="append", choices=[*KINDS], help="the kinds of random runs; all unless given")
-    parser.add_argument("--parallel", type=int, default=1, help="the clusters that run at once (default: 1)")
+    parser.add_argument("--parallel", type=at_least(1), default=1, help="the clusters that run at once (default: 1)")
     parser.add_argument(
         "--again",
         type=Path,
@@ -209,11 +229,14 @@ def main() -> int:
     )
     parser.add_argument("--pack", type=Path, metavar="FOLDER", help="pack the random runs of a folder")
     parser.add_argument(
-        "--drawn", type=int, metavar="COUNT", help="print how many plans of the seeds up to COUNT draw each option"
+        "--drawn",
+        type=at_least(1),
+        metavar="COUNT",
+        help="print how many plans of the seeds up to COUNT draw each option",
     )
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--database", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     if given.inside is not None:
         inside(given.inside, given.database, given.speed)
         return 0
@@ -226,7 +249,11 @@ def main() -> int:
             print(f"{kind}: {count}")
         return 0
     if given.random is not None or given.again:
-        return record_random(given)
+        try:
+            again = plans_of(given.again)
+        except (ValueError, OSError) as error:
+            parser.error(str(error))
+        return record_random(given, again)
     if given.site is not None:
         write_site(record(site(given.site, given.jobs), given.speed), given.output or SITE)
         return 0

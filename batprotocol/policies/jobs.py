@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappush
 from itertools import islice
@@ -219,6 +219,10 @@ class SortedEntries(Generic[AnyEntry]):
     def in_order(self, now: float) -> Iterator[tuple[Any, int, AnyEntry]]:
         """The entries, in order. Those that are removed meanwhile may still come."""
         return following(self._sorted, None)
+
+    def of(self, entries: Iterable[AnyEntry], now: float) -> Iterable[tuple[Any, int, AnyEntry]]:
+        """Some of the entries with their keys, in any order."""
+        return [self._keys[entry.number] for entry in entries]
 
 
 _FEW: Final = 8
@@ -532,6 +536,9 @@ class EntryRanking(Protocol):
     def in_order(self, now: float) -> Iterator[Ranked]:
         """The entries, in order. Those that are removed meanwhile may still come."""
 
+    def of(self, entries: Iterable[SiteEntry], now: float) -> Iterable[Ranked]:
+        """Some of the entries with their keys, in any order."""
+
 
 # Which kinds of jobs an amount suffices for: all of them at once, as the bits of a number.
 
@@ -578,6 +585,60 @@ class KindFilter:
         return passing
 
 
+class EntryShapes:
+    """Entries by their sizes, and by how long they are expected to run: few of them can fit somewhere."""
+
+    def __init__(self) -> None:
+        self._sizes: list[int] = []
+        self._by_size: dict[int, SortedList[tuple[float, int, SiteEntry]]] = {}
+        self._known: dict[int, tuple[float, int, SiteEntry]] = {}
+
+    def add(self, entry: SiteEntry) -> None:
+        """Add an entry."""
+        size, known = entry.job.size, (entry.expected, entry.number, entry)
+        if size not in self._by_size:
+            insort(self._sizes, size)
+            self._by_size[size] = SortedList()
+        self._by_size[size].add(known)
+        self._known[entry.number] = known
+
+    def remove(self, entry: SiteEntry) -> None:
+        """Remove an entry."""
+        size = entry.job.size
+        self._by_size[size].remove(self._known.pop(entry.number))
+        if not self._by_size[size]:
+            del self._by_size[size]
+            self._sizes.remove(size)
+
+    def renew(self) -> None:
+        """Entries are expected to run for longer or shorter than before."""
+        entries = [known[2] for known in self._known.values()]
+        self.__init__()  # type: ignore[misc]
+        for entry in entries:
+            self.add(entry)
+
+    def among(self, most: int, movable: int, seconds: Callable[[int], float]) -> list[SiteEntry]:
+        """The entries that may fit, and perhaps a few that do not.
+
+        Args:
+            most: their largest size.
+            movable: up to this size, all of them.
+            seconds: for how long hosts are free at most for a size. It never grows with the size.
+        """
+        found: list[SiteEntry] = []
+        for size in self._sizes[: bisect_right(self._sizes, most)]:
+            entries = self._by_size[size]
+            limit = math.inf if size <= movable else seconds(size)
+            limit += abs(limit) * _ROUNDED
+            if entries[0][0] <= limit:
+                found += (each[2] for each in entries.irange(maximum=(limit, math.inf)))
+        return found
+
+
+_ROUNDED: Final = 1e-9
+"""Times that differ by less than this part of them may be equal."""
+
+
 class JobKind:
     """Jobs that can have the same hosts and take the same amount of each.
 
@@ -588,11 +649,11 @@ class JobKind:
         fitted: how often those have changed.
         bit: its bit in the filter of all kinds.
         entries: the entries of the queue that are of this kind.
-        added: how many of them were added so far.
+        shapes: the same by size and expected time.
         ranking: the same in the order of the queue; None if each decision sorts them.
     """
 
-    __slots__ = ("added", "amount", "bit", "entries", "fitted", "fitting", "hosts", "ranking")
+    __slots__ = ("amount", "bit", "entries", "fitted", "fitting", "hosts", "ranking", "shapes")
 
     def __init__(
         self,
@@ -608,7 +669,7 @@ class JobKind:
         self.fitting = {host for host in hosts if fits(amount, free[host])}
         self.fitted = 0
         self.entries: dict[int, SiteEntry] = {}
-        self.added = 0
+        self.shapes = EntryShapes()
         self.ranking = ranking
 
     def turn(self, host: int) -> None:

@@ -241,25 +241,29 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
             slurm["time"] = _seconds(value)
         elif name == "time-min":
             slurm["time_min"] = _seconds(value)
-        elif name in ("partition", "dependency", "constraint", "account", "qos", "reservation"):
+        elif name in ("partition", "dependency", "constraint", "account", "qos", "reservation", "begin", "licenses"):
             data[name] = value
         elif name == "job-name":
             data["name"] = value
         elif name == "nice":
             data["nice"] = int(value or 100)
-        elif name == "begin":
-            data["begin"] = value
         elif name in ("requeue", "no-requeue"):
             data["requeue"] = name == "requeue"
-        elif name == "exclusive" and value == "user":
-            slurm["exclusive_user"] = True
-        elif name in ("exclusive", "contiguous"):
+        elif name in ("exclusive", "oversubscribe"):  # the last one counts
+            data.pop("exclusive", None)
+            for each in ("exclusive_user", "oversubscribe"):
+                slurm.pop(each, None)
+            if name == "exclusive" and value != "user":
+                data["exclusive"] = True
+            else:
+                slurm["exclusive_user" if name == "exclusive" else name] = True
+        elif name == "contiguous":
             data[name] = True
         elif name == "hold":
             slurm["hold"] = True
-        elif name in ("use-min-nodes", "spread-job", "oversubscribe"):
+        elif name in ("use-min-nodes", "spread-job"):
             slurm[name.replace("-", "_")] = True
-        elif name in ("nodelist", "exclude"):
+        elif name in ("nodelist", "exclude", "switches"):
             slurm[name] = value
         elif name in ("gpus", "gpus-per-task"):
             slurm[name.replace("-", "_")] = int(value) if value.isdecimal() else value
@@ -274,14 +278,10 @@ def _asked(options: Iterable[tuple[str, str]]) -> dict[str, Any]:
                 data["memory"] = f"{mebibytes}M"
             else:
                 slurm[name.replace("mem", "memory").replace("-", "_")] = mebibytes
-        elif name == "licenses":
-            data[name] = value
         elif FOLLOWED_VALUES.get(name) == value:
             slurm["threads_per_core"] = 1
         elif name in ("gres", "gpus-per-node"):
             gres[name] = value if name == "gres" else f"gpu:{value}"
-        elif name == "switches":
-            slurm["switches"] = value
         elif name == "array":
             ranges, _, most = value.partition("%")
             data["array"] = _tasks(ranges), int(most or 0)
@@ -484,9 +484,9 @@ def _lives(rows: Mapping[str, JobRow], starts: Sequence[Started]) -> dict[str, J
         job, number = _run_of(full)
         name = _name(job.rpartition("!")[2], max(bisect_right(lives.get(job, [0]), number), 1))
         if name in found:
-            since = found[name].starting_time or 0.0
-            over = (row.starting_time or since) + (row.execution_time or 0.0)
-            row = msgspec.structs.replace(row, starting_time=since, execution_time=over - since)
+            first, over = found[name], (row.starting_time or 0.0) + (row.execution_time or 0.0)
+            seconds = over - (first.starting_time or 0.0)
+            row = msgspec.structs.replace(first, execution_time=seconds, final_state=row.final_state)
         workload, _, own = name.partition("!")
         found[name] = msgspec.structs.replace(row, workload_name=workload, job_id=own)
     return found

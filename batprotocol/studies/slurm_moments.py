@@ -42,12 +42,15 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         or "JobId=Invalid" in text
         or " timed out, the job is at" in text
     ]
+    over = sorted([*over, *_over_after_preemption(log)])
     period, configuration = _period(main), configuration_of_run(run)
     loops = configuration.scheduler
     # A log that was cut has no submission of its first jobs.
     first = min([*submitted_of(run).values(), *(start["t"] for start in run["starts"])], default=math.inf)
     last_full = max((time for time in full if time < first), default=full[0] - loops.sched_interval if full else -30.0)
-    limits = over[0] - 30 * math.ceil(over[0] / 30) if over else -15.0
+    # Checks before the first one that found a job found none, unless jobs were stopped, and went on later.
+    stops = any("suspend" in text for _, text in log)
+    limits = over[0] - 30 * (math.ceil(over[0] / 30) if stops else 1) if over else -15.0
     delay = max(loops.batch_sched_delay, loops.sched_min_interval)
     moments = Moments(run, period, delay)
     priorities, calculations = _priorities(run, last_full, configuration)
@@ -78,6 +81,28 @@ _STARTS: Final = re.compile(r"sched: Allocate |sched/backfill: _start_job: Start
 """A line of the log that says that a job starts."""
 _AT_ONCE: Final = 0.05
 """The time from the line that a job is suspended to that of the start that does it, at most."""
+
+
+_GAVE_WAY: Final = re.compile(r"debug:  preempted JobId=(\S+) suspended by gang scheduler")
+"""A line that says that a job is suspended for another one, so that its limit stays where it is."""
+_KILLED: Final = re.compile(r"job_signal: 9 of running JobId=(\S+)")
+_LOOPS: Final = ("sched: Running job scheduler", "_attempt_backfill: beginning", "_slurm_rpc_")
+
+
+def _over_after_preemption(log: Sequence[Sequence[Any]]) -> Iterator[float]:
+    """The checks of limits that killed jobs which had been suspended for others: Slurm does not say that they are over.
+
+    Such a kill is neither one of a loop nor one of a command, which the log has just before it.
+    """
+    gave_way, loop = set[str](), -math.inf
+    for time, text in log:
+        if any(each in text for each in _LOOPS):
+            loop = time
+        if match := _GAVE_WAY.match(text):
+            gave_way.add(match[1])
+        match = _KILLED.match(text)
+        if match and match[1] in gave_way and time > loop + _AT_ONCE:
+            yield time
 
 
 def _turns(log: Sequence[Sequence[Any]]) -> Iterator[float]:

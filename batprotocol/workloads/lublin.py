@@ -16,6 +16,7 @@ import math
 import random
 from bisect import bisect_left
 from collections.abc import Iterator
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from batprotocol._util.deprecation import old_arguments
@@ -53,6 +54,8 @@ _SHORTER: Final = (5, 10, 15, 20, 30, 40, 45, 50, 60, 90, 120, 180)
 _LONGER: Final = (240, 300, 360, 480, 600, 720, 900, 1080, 1440, 2160, 2880)
 _POPULAR: Final = tuple(60.0 * minutes for minutes in (*_SHORTER, *_LONGER))
 _ROUND: Final = 300.0
+_KEPT_JOBS: Final = 1_000
+"""The jobs of the largest workload whose draw is kept for a while."""
 
 
 class _Drawn(NamedTuple):
@@ -95,13 +98,11 @@ def lublin_workload(
         raise InputError(f"expected 4 hosts or more and 1 to {_MOST_JOBS} jobs, got {shown((hosts, jobs))}")
     if offered_load is not None and not 0 < offered_load < math.inf:
         raise InputError(f"expected an offered load > 0, got {shown(offered_load)}")
-    chance = random.Random(seed)
-    drawn = list(_drawn(chance, hosts, jobs))
+    drawn, limits = (_small if jobs <= _KEPT_JOBS else _jobs)(hosts, jobs, seed, estimates)
     factor = 1.0
     span = drawn[-1].time - drawn[0].time
     if offered_load is not None and span > 0:
         factor = sum(job.hosts * job.runtime for job in drawn) / (hosts * span * offered_load)
-    limits = _estimates(chance, [job.runtime for job in drawn]) if estimates else [job.runtime for job in drawn]
     columns = JobColumns()
     profiles: dict[str, WorkloadProfile] = {}
     for number, (job, limit) in enumerate(zip(drawn, limits, strict=True), 1):
@@ -110,6 +111,18 @@ def lublin_workload(
             profiles[profile] = WorkloadProfile(DelayProfile(job.runtime))
         columns.append(str(number), round((job.time - drawn[0].time) * factor), job.hosts, profile, limit, None)
     return Workload.of_columns(name, "", profiles, columns, resource_count=hosts)
+
+
+def _jobs(hosts: int, count: int, seed: int, estimates: bool) -> tuple[tuple[_Drawn, ...], tuple[float, ...]]:
+    """The jobs at the load of the model, and their walltimes."""
+    chance = random.Random(seed)
+    drawn = tuple(_drawn(chance, hosts, count))
+    runtimes = [job.runtime for job in drawn]
+    return drawn, tuple(_estimates(chance, runtimes) if estimates else runtimes)
+
+
+_small: Final = lru_cache(maxsize=32, typed=True)(_jobs)
+"""A study draws the same few jobs for each of its loads."""
 
 
 def _drawn(chance: random.Random, hosts: int, count: int) -> Iterator[_Drawn]:
@@ -164,7 +177,8 @@ def _arrivals(chance: random.Random) -> Iterator[float]:
         yield time
 
 
-def _day() -> list[float]:
+@cache
+def _day() -> tuple[float, ...]:
     """The weight of each half hour of the day; the mean is 1.
 
     The model numbers them from 1 on, and its day begins at dawn: those before follow the last one.
@@ -176,7 +190,7 @@ def _day() -> list[float]:
         end, begin = (place + 0.5) / scale, (place - 0.5) / scale
         weights.append(_gamma_below(end, shape) - _gamma_below(begin, shape))
     mean = sum(weights) / _BUCKETS
-    return [weight / mean for weight in weights]
+    return tuple(weight / mean for weight in weights)
 
 
 def _gamma_below(value: float, shape: float) -> float:

@@ -68,7 +68,7 @@ class Case:
         kind, expected = random.choice(self.kinds), self.seconds()
         open_hosts = self.open_hosts.of(kind, now)
         assert open_hosts is not None
-        size, seconds = random.randint(1, len(kind.hosts)), max(expected - 0.0005, 0.0)
+        size, seconds = random.randint(1, len(kind.hosts)), max(expected - random.choice([0.0, 0.0005, 0.5]), 0.0)
         before = random.choice([math.inf, now + 20.0])
         found = open_hosts.earliest(size, seconds, now, before)
         start, hosts = timeline.earliest(kind.hosts, size, kind.amount, seconds, now, None, before)

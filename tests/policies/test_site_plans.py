@@ -13,7 +13,7 @@ from batprotocol.model import DelayProfile, FinalJobState, Host, Job, Simulation
 from batprotocol.policies import EASY, FCFS, Greedy, NoBackfilling, Policy, SiteRules
 from batprotocol.policies.availability import Amount, HostTimeline, fits
 from batprotocol.policies.backfilling import Backfilling, settings_of
-from batprotocol.policies.jobs import JobKind, KindFilter, SiteEntry, SiteJob, State
+from batprotocol.policies.jobs import EntryShapes, JobKind, KindFilter, SiteEntry, SiteJob, State
 from batprotocol.policies.site.plan import Candidates
 from batprotocol.policies.site.reservations import KindSpace, stays
 from batprotocol.policies.site.steering import Steered
@@ -134,13 +134,40 @@ def test_a_timeline_knows_only_its_last_changes() -> None:
 def test_a_line_comes_again_behind_the_entry_that_started() -> None:
     kind = JobKind((1, 1), frozenset(CAPACITY), CAPACITY)
     ranked = [(place, place, entry_of(place, 1, math.inf, kind)) for place in range(6)]
-    line = Candidates(kind, iter(ranked))
+    line = Candidates(kind, lambda kind: ranked.copy())
     entries = iter(line)
-    line.passed += [next(entries), next(entries), next(entries)]
-    line.resume(ranked[1], next(entries))
+    assert [next(entries) for _ in range(4)] == ranked[:4]
+    line.resume(ranked[1])
     assert list(line) == ranked[2:]
     line.put_back(ranked[5])
     assert list(line) == [ranked[5]]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_entries_are_found_by_their_shapes(seed: int) -> None:
+    random = Random(seed)
+    kind = JobKind((1, 1), frozenset(CAPACITY), CAPACITY)
+    shapes, entries = EntryShapes(), dict[int, SiteEntry]()
+    for number in range(60):
+        expected = random.choice([math.inf, 5.0, random.uniform(1, 20)])
+        entry = entries[number] = entry_of(number, random.randint(1, 8), expected, kind)
+        entry.expected = expected
+        shapes.add(entry)
+        if random.random() < 0.4:
+            shapes.remove(entries.pop(random.choice(list(entries))))
+        if random.random() < 0.1:
+            for entry in entries.values():
+                entry.expected /= 2
+            shapes.renew()
+        lasts = sorted(random.choice([0.0, 5.0, math.inf, random.uniform(1, 20)]) for _ in range(8))[::-1]
+        most, movable = random.randint(0, 8), random.choice([0, 0, 3])
+        found = shapes.among(most, min(movable, most), lambda size, lasts=lasts: lasts[size - 1])
+        fits = {
+            entry.number
+            for entry in entries.values()
+            if entry.job.size <= most and (entry.job.size <= movable or entry.expected <= lasts[entry.job.size - 1])
+        }
+        assert {entry.number for entry in found} == fits
 
 
 # A site whose jobs somebody else starts

@@ -28,12 +28,28 @@ from batprotocol.simulator import (
     simulate,
     with_offered_load,
 )
+from batprotocol.workloads import lublin
 
 WITHOUT_ENGINE = True
 
 LINES = "\n".join(
     f"{n} {n * 60} -1 {50 + 7 * (n % 5)} {1 + n % 4} -1 -1 -1 -1 -1 1 1 1 -1 -1 -1 {n or -1} -1" for n in range(40)
 )
+
+
+def test_what_was_drawn_before_changes_no_workload() -> None:
+    """A small draw is kept for other loads."""
+    asked = [(seed, load, exact) for load in (None, 0.5, 0.9) for seed in (0, 1, True, 7) for exact in (True, False)]
+
+    def drawn(seed: int, load: float | None, exact: bool) -> list[object]:
+        return list(lublin_workload(16, 20, seed=seed, offered_load=load, estimates=not exact))
+
+    together = [drawn(*each) for each in asked]
+    alone = []
+    for each in asked:
+        lublin._small.cache_clear()
+        alone.append(drawn(*each))
+    assert together == alone
 
 
 @given(

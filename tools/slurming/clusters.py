@@ -139,6 +139,20 @@ class Cluster:
                 subprocess.Popen([*map(str, command)], env=self._environment(), stdout=output, stderr=output)
             )
 
+    def check(self) -> None:
+        """Check that the programs still run.
+
+        Raises:
+            RuntimeError: one of them has ended, with the last line of its log.
+        """
+        for daemon in self._daemons:
+            if (code := daemon.poll()) is not None:
+                name = Path(str(daemon.args[0] if isinstance(daemon.args, list) else daemon.args)).name
+                how = f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the status {code}"
+                log = self.folder / f"{name}.log"
+                lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+                raise RuntimeError(f"{name} has ended {how}; its log ends: {lines[-1] if lines else 'it has none'}")
+
     def _environment(self) -> dict[str, str]:
         return {**os.environ, "SLURM_CONF": f"{self.folder}/slurm.conf", "TZ": "UTC"}
 

@@ -482,8 +482,13 @@ first_open(OpenHosts *self, long long wanted, double seconds, double after, doub
 {
     int at;
     Py_ssize_t place = open_block_at(self, after, &at);
-    double begin = after;
+    const OpenBlock *end = self->blocks[self->count - 1];
+    double begin = after, last = end->times[end->count - 1];
+    last = last > after ? last : after;
     *time = INFINITY;
+    if (!(last - seconds < last)) {
+        return -1; /* a host that is open until a time counts as open at it */
+    }
     while (own.bits ? begin < own.begin : begin <= before) {
         OpenBlock *block = self->blocks[place];
         Py_ssize_t skip = -1;

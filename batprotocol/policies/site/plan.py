@@ -22,46 +22,32 @@ from batprotocol.policies.site.state import SiteState
 class Candidates:
     """The entries of a kind, in order, while they are looked at for backfilling: an iterator of those that come next.
 
-    Attributes:
+    Args:
         kind: the kind.
-        passed: those that could not start since the last start.
+        find: finds those that may start, in order.
     """
 
-    __slots__ = ("_after", "_again", "_rest", "kind", "passed")
+    __slots__ = ("_coming", "_find", "kind")
 
-    def __init__(self, kind: JobKind, rest: Iterator[Ranked]) -> None:
-        self.kind = kind
-        self.passed: list[Ranked] = []
-        self._rest = rest
-        self._again: list[Ranked] = []  # those that come before the rest, the next one at the end
-        self._after: Ranked | None = None
+    def __init__(self, kind: JobKind, find: Callable[[JobKind], list[Ranked]]) -> None:
+        self.kind, self._find = kind, find
+        self._coming = find(kind)[::-1]  # the next one at the end
 
     def __iter__(self) -> Iterator[Ranked]:
-        again, after = self._again, self._after
-        while again:
-            yield again.pop()
-        for ranked in self._rest:
-            if after is None or ranked > after:
-                yield ranked
-                after = None
+        coming = self._coming
+        while coming:
+            yield coming.pop()
 
-    def resume(self, after: Ranked, following: Ranked | None) -> None:
-        """After a start, the entries come again that are later in the order.
+    def __bool__(self) -> bool:
+        return bool(self._coming)
 
-        Args:
-            after: the entry that has started.
-            following: the entry that was to come next; None: there is none.
-        """
-        if following is not None:
-            self._again.append(following)
-        passed = [ranked for ranked in self.passed if ranked > after]
-        self._again = [ranked for ranked in self._again if ranked > after] + passed[::-1]
-        self._after = after
-        self.passed = []
+    def resume(self, after: Ranked) -> None:
+        """After the start of an entry, those come again that are later in the order."""
+        self._coming = [ranked for ranked in self._find(self.kind) if ranked > after][::-1]
 
     def put_back(self, ranked: Ranked) -> None:
         """An entry that came comes once more."""
-        self._again.append(ranked)
+        self._coming.append(ranked)
 
 
 Asked = Callable[[SiteEntry], bool]
@@ -205,9 +191,9 @@ class AmountPlanner(ReservationPlanner):
 
         Within a plan, free amounts only become less, so an entry that does not fit is not tried again.
         """
-        order, queue, joined = self.settings.order, self._queue, self._queue.joined
+        queue, joined = self._queue, self._queue.joined
         waiting: list[tuple[Ranked, int, Candidates]] = []
-        lines = [Candidates(kind, queue.ranked(kind, order)) for kind in queue.kinds if kind.entries and kind.fitting]
+        lines = [Candidates(kind, self._candidates) for kind in queue.kinds if kind.entries and kind.fitting]
         for number, line in enumerate(lines):
             self._push(waiting, number, line)
         while waiting:
@@ -247,40 +233,38 @@ class AmountPlanner(ReservationPlanner):
         kept = waiting.copy()
         waiting.clear()
         if again is not None:
-            following = {place: first for first, place, _ in kept}
             for place, line in enumerate(lines):
-                line.resume(again, following.get(place))
+                line.resume(again)
                 self._push(waiting, place, line)
             return
         for ranked, place, line in kept:
             line.put_back(ranked)
             self._push(waiting, place, line)
 
+    def _candidates(self, kind: JobKind) -> list[Ranked]:
+        """The entries of a kind that may start, as things are, in the order in which they are tried."""
+        slack, now, most, movable = self._slack(), self._state.now, len(kind.fitting), self._movable(kind)
+        ends = self._space.ends(kind, now)
+        found = kind.shapes.among(most, movable, lambda size: ends[size - 1] - now + slack)
+        return self._queue.ranked(kind, found, self.settings.order) if found else []
+
+    def _slack(self) -> float:
+        """How many seconds longer than hosts are free an entry may run."""
+        return 0.0 if self.settings.strict else self._state.resolution / 2
+
     def _push(self, waiting: list[tuple[Ranked, int, Candidates]], number: int, line: Candidates) -> None:
-        """Add the next entry of a line that may start, as things are. Most do not, so little is done for each."""
+        """Add the next entry of a line that may start, as things are."""
         kind, space = line.kind, self._space
-        room = len(kind.fitting)
-        shortest_of = space.shortest(kind)
-        if not shortest_of or shortest_of[0][0] > room:
+        if not line:
             return
-        ends, now = space.ends(kind, self._state.now), self._state.now
-        slack = 0.0 if self.settings.strict else self._state.resolution / 2
-        movable = self._movable(kind)
-        for size, shortest in shortest_of:
-            if size > room:
-                return
-            if size <= movable or ends[size - 1] - now >= shortest - slack:
-                break
-        else:
-            return
-        passed = line.passed.append
+        slack, now, room, movable = self._slack(), self._state.now, len(kind.fitting), self._movable(kind)
+        ends = space.ends(kind, now)
         for ranked in line:
             entry = ranked[2]
             size = entry.job.size
             if size <= movable or (size <= room and ends[size - 1] - now >= entry.expected - slack):
                 heappush(waiting, (ranked, number, line))
                 return
-            passed(ranked)
 
     def _may_fit(self, entry: SiteEntry) -> bool:
         """Whether enough hosts stay free for as long as an entry needs them, one by one."""

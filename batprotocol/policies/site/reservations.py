@@ -135,7 +135,6 @@ class KindSpace:
         self._count = 0
         self._known: dict[JobKind, tuple[int, int, list[float]]] = {}  # with the changes that it is of
         self._harmed: dict[JobKind, tuple[int, int, dict[int, int]]] = {}
-        self._shortest: dict[JobKind, tuple[int, int, list[tuple[int, float]]]] = {}
         self.moved = 0
 
     def ends(self, kind: JobKind, now: float) -> list[float]:
@@ -182,26 +181,6 @@ class KindSpace:
                 if not passing and valid < math.inf:
                     break
         return valid, steps
-
-    def shortest(self, kind: JobKind) -> list[tuple[int, float]]:
-        """For each size of the jobs of a kind, the smallest first, for how many seconds the shortest one runs."""
-        entries = kind.entries
-        count, last = len(entries), kind.added
-        known = self._shortest.get(kind)
-        if known is not None and known[0] == count and known[1] == last:
-            return known[2]
-        shortest: dict[int, float] = {}
-        for entry in entries.values():
-            size = entry.job.size
-            if entry.expected < shortest.get(size, math.inf) or size not in shortest:
-                shortest[size] = entry.expected
-        sizes = sorted(shortest.items())
-        self._shortest[kind] = count, last, sizes
-        return sizes
-
-    def expectations_changed(self) -> None:
-        """Jobs are expected to run for longer or shorter than before."""
-        self._shortest.clear()
 
     def movable(self, kind: JobKind) -> int:
         """The most hosts of a job of a kind beside which reservations may have hosts enough, if they move.
@@ -294,7 +273,8 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
 
     def expectations_changed(self) -> None:
         """Jobs that wait are expected to run for longer or shorter than before."""
-        self._space.expectations_changed()
+        for kind in self._queue.kinds:
+            kind.shapes.renew()
 
     def dropped(self, entry: SiteEntry) -> None:
         """An entry waits no longer."""

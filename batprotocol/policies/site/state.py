@@ -120,13 +120,23 @@ class GroupedEntries:
                 value = priorities.static(entry) + priorities.weight_age
                 self._put((-value, number, entry), (tier, association, False))
 
-    def in_order(self, now: float) -> Iterator[Ranked]:
-        """The entries, in order. Those that are removed meanwhile may still come."""
+    def of(self, entries: Iterable[SiteEntry], now: float) -> Iterable[Ranked]:
+        """Some of the entries with their keys, in any order."""
+        grown, shares = self._refresh(now)
+        for (value, number, entry), (tier, association, grows) in (self._ranked[entry.number] for entry in entries):
+            more = shares[association] + grown if grows else shares[association]
+            yield (-tier, value - more), number, entry
+
+    def _refresh(self, now: float) -> tuple[float, Mapping[Association | None, float]]:
+        """How much the ages add, and the fair share of each user."""
         priorities = self._priorities
         priorities.refresh(now)
         self._fill(now)
-        grown = priorities.weight_age * now / priorities.max_age
-        shares = priorities.fair_shares()
+        return priorities.weight_age * now / priorities.max_age, priorities.fair_shares()
+
+    def in_order(self, now: float) -> Iterator[Ranked]:
+        """The entries, in order. Those that are removed meanwhile may still come."""
+        grown, shares = self._refresh(now)
         heads: list[tuple[tuple[int, float], int, Ranked, float, SortedList[Ranked], Iterator[Ranked] | None]] = []
         for (tier, association, grows), part in self._parts.items():
             more = shares[association] + grown if grows else shares[association]
@@ -234,7 +244,9 @@ class PythonOpenHosts:
 
     def _first(self, wanted: int, seconds: float, after: float, before: float, own: int) -> tuple[float, int] | None:
         """The first time at which enough are open, and their bits: `before` is the begin of an own reservation."""
-        place, time = max(bisect_right(self._times, after) - 1, 0), after
+        place, time, last = max(bisect_right(self._times, after) - 1, 0), after, max(self._times[-1], after)
+        if not last - seconds < last:
+            return None  # a host that is open until a time counts as open at it
         while time < before or (time == before and not own):
             found = self._stays_open(place, time, wanted, seconds, own, before if own else math.inf)
             if found is None or found[0]:
@@ -422,7 +434,7 @@ class SiteQueue:
     def add_entry(self, entry: SiteEntry) -> None:
         """A job that waits can also start in another partition, or in a reservation."""
         entry.kind.entries[entry.number] = entry
-        entry.kind.added += 1
+        entry.kind.shapes.add(entry)
         self.places[entry.place] = self.places.get(entry.place, 0) + 1
         if self._ranking is not None and entry.kind.ranking is not None:
             key = self.key(entry) if isinstance(self._ranking, SortedEntries) else None
@@ -438,6 +450,7 @@ class SiteQueue:
     def remove_entry(self, entry: SiteEntry) -> None:
         """A job that waits cannot start there any more."""
         del entry.kind.entries[entry.number]
+        entry.kind.shapes.remove(entry)
         self.places[entry.place] -= 1
         if not self.places[entry.place]:
             del self.places[entry.place]
@@ -469,11 +482,11 @@ class SiteQueue:
             return (ranked[2] for ranked in self._ranking.in_order(self._state.now))
         return (ranked[2] for ranked in self._sorted((e for job in self.jobs.values() for e in job.entries), None))
 
-    def ranked(self, kind: JobKind, order: Order | None) -> Iterator[Ranked]:
-        """The entries of a kind with their keys, in an order; None: in the queue's own. See `in_order`."""
+    def ranked(self, kind: JobKind, entries: Iterable[SiteEntry], order: Order | None) -> list[Ranked]:
+        """Some entries of a kind with their keys, in an order; None: in the queue's own."""
         if order is None and kind.ranking is not None:
-            return kind.ranking.in_order(self._state.now)
-        return self._sorted(kind.entries.values(), order)
+            return sorted(kind.ranking.of(entries, self._state.now))
+        return list(self._sorted(entries, order))
 
     def _sorted(self, entries: Iterable[SiteEntry], order: Order | None) -> Iterator[Ranked]:
         if self._priorities is not None:

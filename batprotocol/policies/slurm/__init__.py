@@ -6,7 +6,8 @@ mark: `slurm:slurm.conf,dump.cfg,qos.txt?backfill=17&limits=16.3`. `?seed=3` dra
 The `scheduler` connects a `controller` with Batsim. The `cluster` is made of the configuration, jobs of requests, and
 operators give `commands`. The `state` of the controller has the jobs and their `queue`, the nodes (`selection` gives
 whole ones, `consumable` shares of their `resources`), and `reservations`. Its `clock` calls the two `loops`, which ask
-the `rules` of the site and `priorities`, with `fair_share`.
+the `rules` of the site and `priorities`, with `fair_share`. Jobs that are suspended and go on are a chapter of its
+own, `suspension`.
 
 The package shares with the other policies whatever means the same. Of jobs, these are their numbers, their entries in
 the queue, their dependencies, and the ids of later runs. Of rules, these are the terms by which jobs give way, the

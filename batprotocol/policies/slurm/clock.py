@@ -248,9 +248,15 @@ class LoopClock:
             if now > self._backfill:  # it has looked once a second since then
                 self._backfill += math.ceil((now - self._backfill) / _NAP - 1e-9) * _NAP
 
-    def backfill(self) -> float:
-        """When the second loop runs next; infinity: not before something changes."""
-        return self._known(self._backfill) if self._is_new and self._backfills else math.inf
+    def backfill(self, main: float = math.inf) -> float:
+        """When the second loop runs next; infinity: not before something changes.
+
+        Args:
+            main: when the first loop runs, after which the second one looks: it runs then at the earliest.
+        """
+        if self._is_new and self._backfills:
+            return self._known(self._backfill)
+        return max(main, -math.inf if self._phases.cycles else self._backfill) if self._backfills else math.inf
 
     def _known(self, due: float) -> float:
         """The known run of the second loop near a time, or within an interval after it, if there is one."""
@@ -264,6 +270,10 @@ class LoopClock:
         if place < len(cycles) and cycles[place] - due < self._loops.bf_interval:
             return cycles[place]
         return due
+
+    def put_off(self, now: float) -> None:
+        """The second loop looks again a second later."""
+        self._backfill = now + 1.0
 
     def ran_backfill(self, now: float, *, is_new: bool) -> None:
         """The second loop has run; `is_new`: and has changed something itself."""

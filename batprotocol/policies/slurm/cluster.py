@@ -412,16 +412,18 @@ class ClusterPartition(msgspec.Struct, gc=False, eq=False):
 
     def _has_memory(self, size: JobSize) -> bool:
         """Whether the memory of a job on each node is within its limit."""
-        if not self.max_memory_per_node:
+        if not (self.max_memory_per_node or self.max_memory_per_cpu):
             return True
         per_cpu = size.memory_per_cpu or (0 if size.memory or self.memory_per_node else self.memory_per_cpu)
         cpus = self.first_cpus if size.is_whole or self.is_exclusive else size.cpus_on_node
         each = self.first_memory if size.memory < 0 else size.memory or self.memory_per_node or self.first_memory
+        if self.max_memory_per_cpu:
+            return bool(per_cpu) or each <= self.max_memory_per_cpu * self.first_cpus
         return (per_cpu * cpus or each) <= self.max_memory_per_node
 
-    def takes(self, size: JobSize) -> bool:
-        """Whether it takes a job of a size now."""
-        return self.is_up and self.fits(size)
+    def takes(self, size: JobSize, reservation: str) -> bool:
+        """Whether it takes a job of a size now that names a reservation, or none ("")."""
+        return self.is_up and self.fits(size) and not self.access.lacks(reservation)
 
 
 class NodeSelection(msgspec.Struct, frozen=True, gc=False):
@@ -431,6 +433,7 @@ class NodeSelection(msgspec.Struct, frozen=True, gc=False):
         is_linear: whether jobs have whole nodes (select/linear).
         by_core: whether jobs have whole cores.
         by_socket: whether jobs have whole sockets.
+        in_turn: whether a job has cores of each socket in turn.
         counts_memory: whether memory is given out.
         least_loaded: whether the node with the largest share of idle CPUs is used first.
         serial_at_end: whether jobs of one CPU get the last nodes.
@@ -439,6 +442,7 @@ class NodeSelection(msgspec.Struct, frozen=True, gc=False):
     is_linear: bool
     by_core: bool = True
     by_socket: bool = False
+    in_turn: bool = True
     counts_memory: bool = False
     least_loaded: bool = False
     serial_at_end: bool = False
@@ -459,6 +463,7 @@ class ConfiguredCluster(msgspec.Struct, frozen=True, dict=True):
         gang: what jobs that take turns cannot have at the same time (PreemptMode=GANG); None: none take turns.
         time_slice: seconds of a turn (SchedulerTimeSlice).
         preempt_wait: seconds for which a job waits for those that give way to it, before others do.
+        complete_wait: seconds for which no loop runs after the end of a job whose nodes are not clean (CompleteWait).
         kill_wait: seconds from the end of a limit to the kill that no job survives (KillWait).
         requeues: whether jobs may run again by default.
         kills_invalid: whether jobs whose dependency can never hold are cancelled.
@@ -482,6 +487,7 @@ class ConfiguredCluster(msgspec.Struct, frozen=True, dict=True):
     gang: GangUnit | None = None
     time_slice: float = 30.0
     preempt_wait: float = 40.0
+    complete_wait: float = 0.0
     kill_wait: float = 30.0
     requeues: bool = True
     kills_invalid: bool = False
@@ -562,6 +568,7 @@ def cluster_of(configuration: SlurmConfiguration) -> ConfiguredCluster:
         gang=_gang(configuration) if configuration.preemption.gang else None,
         time_slice=configuration.preemption.time_slice,
         preempt_wait=jobs.kill_wait + _MESSAGE_TIMEOUT,
+        complete_wait=jobs.complete_wait,
         kill_wait=jobs.kill_wait,
         requeues=jobs.requeue,
         kills_invalid=jobs.kill_invalid_depend,
@@ -611,7 +618,8 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: S
     over = jobs.over_time_limit if line.over_time_limit is None else line.over_time_limit
     nodes = bits_of(numbers[name] for name in line.nodes if name in numbers)
     own = line.max_memory_per_cpu or line.max_memory_per_node
-    most = line if own else jobs  # a limit of its own takes the place of both
+    most = line if own else jobs  # a limit of its own takes the place of both, and so does a default
+    usual = line if line.memory_per_cpu or line.memory_per_node else jobs
     first = configuration.nodes[(nodes & -nodes).bit_length() - 1] if nodes else None
     return ClusterPartition(
         line.name,
@@ -627,8 +635,8 @@ def _partition(line: PartitionLine, numbers: Mapping[str, int], configuration: S
         rows=line.over_subscribe_jobs if line.over_subscribe in ("force", "yes") else 1,
         is_of_user=line.exclusive_user,
         is_forced=line.over_subscribe == "force",
-        memory_per_cpu=line.memory_per_cpu or jobs.memory_per_cpu or 0,
-        memory_per_node=line.memory_per_node or jobs.memory_per_node or 0,
+        memory_per_cpu=usual.memory_per_cpu or 0,
+        memory_per_node=usual.memory_per_node or 0,
         cpus_per_gpu=line.cpus_per_gpu or jobs.cpus_per_gpu or 0,
         memory_per_gpu=line.memory_per_gpu or jobs.memory_per_gpu or 0,
         max_cpus=math.inf if line.max_cpus_per_node is None else line.max_cpus_per_node,
@@ -657,6 +665,7 @@ def _select(configuration: SlurmConfiguration) -> NodeSelection:
         is_linear=select.plugin == "linear",
         by_core=select.unit in ("core", "socket"),
         by_socket=select.unit == "socket",
+        in_turn=select.unit in ("core", "socket") and not select.block_cores,
         counts_memory=select.counts_memory,
         least_loaded=select.least_loaded,
         serial_at_end=configuration.scheduler.pack_serial_at_end,

@@ -20,7 +20,7 @@ from batprotocol.errors import InputError, hint, shown
 from batprotocol.policies.rules import PreemptMode
 from batprotocol.policies.slurm.cluster import ClusterPartition, bits_of, lowest
 from batprotocol.policies.slurm.controller import Controller, JobUpdate
-from batprotocol.policies.slurm.queue import JobStage, SlurmJob, number_of
+from batprotocol.policies.slurm.queue import JobStage, SlurmJob, limit_memory, number_of
 from batprotocol.policies.slurm.reservations import LicenseReservation, NodeReservation
 from batprotocol.policies.slurm.state import NodeStates
 from batprotocol.sites.slurm.configuration_values import missed_by
@@ -147,9 +147,9 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ParameterStanding]]]] = {
         "BurstBuffer CoreCnt Features Groups MaxStartDelay Skip TRES",
     ),
     "flag of reservations": _standings(
-        "ANY_NODES FLEX IGNORE_JOBS LICENSE_ONLY MAINT OVERLAP SPEC_NODES STATIC_ALLOC",
+        "ANY_NODES FLEX IGNORE_JOBS LICENSE_ONLY MAGNETIC MAINT OVERLAP SPEC_NODES STATIC_ALLOC",
         "USER_DELETE",
-        "DAILY FIRST_CORES HOURLY MAGNETIC NO_HOLD_JOBS_AFTER PART_NODES PURGE_COMP REPLACE REPLACE_DOWN TIME_FLOAT"
+        "DAILY FIRST_CORES HOURLY NO_HOLD_JOBS_AFTER PART_NODES PURGE_COMP REPLACE REPLACE_DOWN TIME_FLOAT"
         " WEEKDAY WEEKEND WEEKLY",
     ),
 }
@@ -422,8 +422,14 @@ class _Order:
             if found.get("preempt_mode") == PreemptMode.SUSPEND and controller.cluster.gang is None:
                 missing.append("PreemptMode=SUSPEND")
             self.notes += [f"{each} is not followed" for each in missing]
+            for pair in _EITHER if not missing else ():
+                fields.update(dict.fromkeys(pair if pair & found.keys() else ()))  # Slurm has one number for both
             fields.update({} if missing else found)
         controller.change_partition(name, fields, self._now)
+        for job in controller.jobs.values() if "max_memory_per_cpu" in fields else ():
+            for each in job.partitions if job.stage is JobStage.PENDING else ():
+                if each.name == name:
+                    limit_memory(job, each)
 
     def _change_jobs(self, values: dict[str, str]) -> None:
         controller, now = self._controller, self._now
@@ -556,6 +562,11 @@ class _Order:
         return lowest(found, count)
 
 
+_EITHER: Final = (
+    frozenset(("max_memory_per_cpu", "max_memory_per_node")),
+    frozenset(("memory_per_cpu", "memory_per_node")),
+)
+"""Fields of a partition of which the last one that is set counts."""
 _LONG: Final = 60
 """The most letters of a word that a note has."""
 _KINDS: Final = {

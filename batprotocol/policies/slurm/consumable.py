@@ -27,6 +27,7 @@ from batprotocol.policies.slurm.resources import (
     CoreRows,
     FreeResources,
     GresOffer,
+    JobRecords,
     LaterResources,
     NodeDemand,
     demand_of,
@@ -61,7 +62,7 @@ class Consumable:
         self._opened = -1, 0
         self.cluster, self._epoch, self.tree = cluster, epoch, tree_of(cluster)
         counts = {each.name: each.rows for each in cluster.partitions if each.rows > 1}
-        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.by_core) if counts or cluster.gang else None
+        rows = CoreRows(cluster.nodes, counts, in_turn=cluster.select.in_turn) if counts or cluster.gang else None
         capped = (each.name for each in cluster.partitions if each.max_cpus < math.inf)
         self._room = FreeResources(cluster.nodes, rows, capped)
         self._farness = [0] * len(cluster.nodes)  # a byte of Slurm's weights: it stays until the next job is started
@@ -69,12 +70,11 @@ class Consumable:
         self._most_cpus = max((node.cpus for node in cluster.nodes), default=0)
         self._used = 0
         self._ends: list[tuple[float, float, int, int]] = []
-        self._made: dict[tuple[int, int], float] = {}
-        self._tasks: dict[str, float] = {}
+        self._records = JobRecords()
         self._jobs: dict[int, SlurmJob] = {}
         self._numbers = self._of_users = 0
         self._keys: dict[str, int] = {}
-        self._stopped: dict[str, NodeShare] = {}  # what jobs keep that operators have suspended
+        self._stopped: dict[NodeShare, NodeShare] = {}  # what is left of shares whose jobs operators have suspended
 
     @property
     def used(self) -> int:
@@ -107,7 +107,7 @@ class Consumable:
         self._of_users += _is_of_user(job, job.partition)
         key = self._keys[job.id] = self._numbers
         self._jobs[key] = job
-        insort(self._ends, (job.end, self._made_at(job), job.number, key))
+        insort(self._ends, (job.end, self._records.made_at(job), job.number, key))
 
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
@@ -115,45 +115,30 @@ class Consumable:
         self._room.take(self._kept(job), -1)
         self._used &= ~bits_of(node for node in job.placement.cpus if not self._room.jobs[node])
         self._of_users -= _is_of_user(job, job.partition)
-        self._stopped.pop(job.id, None)
         key = self._keys.pop(job.id)
-        del self._jobs[key], self._ends[bisect_left(self._ends, (job.end, self._made_at(job), job.number, key))]
+        del self._jobs[key], self._ends[bisect_left(self._ends, (job.end, self._records.made_at(job), job.number, key))]
 
     def _kept(self, job: SlurmJob) -> NodeShare:
         """The share that a job keeps from others: without its CPUs if an operator has suspended it."""
         assert job.placement is not None
-        if not job.is_stopped:
-            return job.placement
-        found, share = self._stopped.get(job.id), job.placement
-        if found is None:
-            found = NodeShare(share.nodes, dict.fromkeys(share.cpus, 0), share.gres, share.memory)
-            found.sharing = share.sharing
-            self._stopped[job.id] = found
-        return found
+        return self._stopped.get(job.placement, job.placement)
 
     def stop(self, job: SlurmJob) -> None:
         """An operator suspends a job: others can have its CPUs, and not its memory and devices."""
-        assert job.placement is not None
-        self._room.take(job.placement, -1)
-        self._room.take(self._kept(job))
+        share = job.placement
+        assert share is not None
+        self._room.take(self._kept(job), -1)
+        found = NodeShare(share.nodes, dict.fromkeys(share.cpus, 0), share.gres, share.memory)
+        found.sharing = share.sharing
+        self._stopped[share] = found
+        self._room.take(found)
 
     def go_on(self, job: SlurmJob) -> None:
-        """A job that an operator has suspended has its CPUs again."""
+        """A job that an operator has suspended has its CPUs again. If others have them, Slurm forgets that it has."""
         assert job.placement is not None
-        self._room.take(self._kept(job), -1)
-        self._room.take(job.placement)
-        del self._stopped[job.id]
-
-    def _made_at(self, job: SlurmJob) -> float:
-        """When Slurm made the record of a job. It makes one for the other tasks of an array when a task starts."""
-        number = job.number, job.task
-        found = self._made.get(number)
-        if found is None:
-            found = self._tasks.get(job.array, job.submitted) if job.array else job.submitted
-            self._made[number] = found
-            if job.array:
-                self._tasks[job.array] = job.started
-        return found
+        if all(self._room.cpus[node] >= cpus for node, cpus in job.placement.cpus.items()):
+            self._room.take(self._stopped.pop(job.placement), -1)
+            self._room.take(job.placement)
 
     def now(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
@@ -205,7 +190,7 @@ class Consumable:
         """The resources that are free when running jobs have ended."""
         seen = self._room.changes
         if self._soon is None or self._soon[0] != seen:
-            shares = [share for share in (self._jobs[key].placement for *_, key in self._ends) if share is not None]
+            shares = [self._kept(self._jobs[key]) for *_, key in self._ends]
             self._soon = seen, LaterResources(self._room, shares, self._offering)
         return self._soon[1]
 

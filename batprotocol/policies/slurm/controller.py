@@ -16,7 +16,7 @@ from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition, ConfiguredCluster
-from batprotocol.policies.slurm.loops import StartOutcome, run_backfill, run_main
+from batprotocol.policies.slurm.loops import StartOutcome, lacks_nodes, run_backfill, run_main
 from batprotocol.policies.slurm.queue import HetJob, JobStage, NodeShare, SlurmJob, named_by_number
 from batprotocol.policies.slurm.reservations import NodeReservation
 from batprotocol.policies.slurm.rules import SlurmRules
@@ -110,9 +110,8 @@ class Controller:
         """The jobs that have ended not long ago."""
         self.hetjobs = state.hetjobs
         """The heterogeneous jobs that have not ended, by their ids."""
-        self._endings = Endings(state)
-        self._starts, self.suspensions = PossibleStarts(state), Suspensions(state, self._endings)
-        self._is_closed = False
+        self._endings, self._starts, self._is_closed = Endings(state), PossibleStarts(state), False
+        self.suspensions = Suspensions(state, self._endings)
         self._seen, self._tried, self._has_moved, self._until, self._weights = -1, -1, False, -1.0, tuple[int, ...]()
         self.is_backfilling = False
         """Whether the second loop runs at the moment."""
@@ -166,22 +165,24 @@ class Controller:
     def next_time(self) -> float:
         """When the controller does something without a report next; infinity: nothing is left to do.
 
-        Runs of its loops that start nothing, as nothing has changed, are made up for later.
+        Runs of its loops that start nothing, as nothing has changed or nodes are missing, are made up for later.
         """
-        times = [self._clock.limits(self._first_limit(), self._state.now)]
-        if self._queue or self._waiting.jobs:  # time alone may bring something for them
-            is_open = (
-                not self._state.is_quick or self._waiting.is_due or self.reservations.names() or self._time_helps()
-            )
-            main, backfill = self._clock.main(self._state.now)[0], self._clock.backfill()
-            times += [self._state.priorities.next_time(), self._next_reservations()]
-            if is_open or self._tried != self._version:
+        state, clock, queue, is_idle = self._state, self._clock, self._queue, self._state.makes_up
+        times, clean = [clock.limits(self._first_limit(), state.now)], self._endings.next_clean()
+        if queue or self._waiting.jobs:  # time alone may bring something for them
+            is_open = not state.is_quick or self._waiting.is_due or self.reservations.names() or self._time_helps()
+            main, is_new = clock.main(state.now)[0], clean < math.inf or self._tried != self._version
+            is_idle &= not (is_open or self._waiting.jobs) and lacks_nodes(queue, self, self.cluster.loops)
+            backfill = clock.backfill(min(main, clean) if is_idle and is_new else math.inf)
+            times += [state.priorities.next_time(), self._next_reservations()]
+            if is_open or (self._tried != self._version and not is_idle):
                 times.append(main)
-            if is_open or not self._is_as_before(backfill):
+            if is_open or (is_idle and clean < math.inf) or not self._is_as_before(backfill):
                 times.append(backfill)
             elif self._until < math.inf:
                 times.append(max(backfill, self._until + 1))  # the runs before are as the last one, this one may differ
-        return min(*times, self._endings.next_clean(), self.suspensions.next_turn())
+        times.append(math.inf if is_idle and self._endings.can_wait() else clean)
+        return min(*times, self.suspensions.next_turn())
 
     def advance(self, now: float) -> None:
         """Do all that is due by a time."""
@@ -290,8 +291,7 @@ class Controller:
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
         for job, never in self._waiting.gather(self._state.now):
-            size = job.size
-            open_to = [each for each in job.partitions if each.takes(size) and not each.access.lacks(job.reservation)]
+            open_to = [each for each in job.partitions if each.takes(job.size, job.reservation)]
             if never is None and open_to:
                 self._waiting.remove(job)
                 self._state.priorities.eligible(job, self._state.now)
@@ -311,7 +311,7 @@ class Controller:
 
     def _run_main(self, *, is_full: bool) -> None:
         self._gather()
-        if not self._queue:
+        if not self._queue or self._state.is_completing:
             return
         started, has_tried = run_main(
             self._queue, self, self.cluster.loops, is_full=is_full, is_quick=self._state.is_quick
@@ -324,16 +324,17 @@ class Controller:
 
     def _backfill(self) -> None:
         self._gather()
-        is_quick = self._state.is_quick and not self._starts.sizes_vary
-        if is_quick and self._is_as_before(self._state.now):
-            self._clock.ran_backfill(self._state.now, is_new=self._has_moved)
-            self._state.idle_cycles += 1
+        state, is_quick = self._state, self._state.is_quick and not self._starts.sizes_vary
+        if state.is_completing:
+            self._clock.put_off(state.now)
+            return
+        if is_quick and self._is_as_before(state.now):
+            self._clock.ran_backfill(state.now, is_new=self._has_moved)
+            state.idle_cycles += 1
             return
         self.is_backfilling = True
         before, self._weights = self._starts.any_switches, self._selection.passing_weights()
-        ran = run_backfill(
-            self._queue, self, self.cluster.loops, self.second, self._state.phases.epoch, is_quick=is_quick
-        )
+        ran = run_backfill(self._queue, self, self.cluster.loops, self.second, state.phases.epoch, is_quick=is_quick)
         self.is_backfilling = False
         self._clock.ran_backfill(self._state.now, is_new=ran.started > 0 or ran.has_moved)
         self._state.idle_cycles = 0 if ran.started else self._state.idle_cycles + 1
@@ -372,7 +373,7 @@ class Controller:
         room &= left.nodes & partition.nodes & job.allowed
         outcome = self._start(job, partition, room & ~self._state.completing, job.limit)
         is_reserved = bool(job.reservation) and left.is_less  # another reservation ends, too
-        is_helpless = not room & (self._selection.used | self._state.completing)
+        is_helpless = not (room & (self._selection.used | self._state.completing) or (job.leaves and job.misses_leaves))
         if outcome == StartOutcome.BUSY and is_helpless and not is_reserved:
             return StartOutcome.SKIPPED  # the end of a job would not help it, so others need not wait for it
         return outcome
@@ -476,6 +477,7 @@ class Controller:
         self.rules.started(job)
         self._state.priorities.started(job, self._state.now)
         self._waiting.started(job.id, self._state.now)
+        self._starts.started(job)
         if not self._state.actions.execute(job):
             self._endings.never_began(job)
         self.suspensions.started(job)

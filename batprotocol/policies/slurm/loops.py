@@ -33,6 +33,7 @@ __all__ = [
     "BackfillResult",
     "JobStarter",
     "StartOutcome",
+    "lacks_nodes",
     "run_backfill",
     "run_main",
 ]
@@ -126,6 +127,47 @@ def run_main(
     return _MainRun(starter, loops).run(queue, is_full, is_quick)
 
 
+_FEW: Final = 8
+"""The jobs that `lacks_nodes` looks at."""
+
+
+def lacks_nodes(queue: SlurmQueue, starter: JobStarter, loops: SchedulerParameters) -> bool:
+    """Whether the loop would start no job: the first jobs lack nodes, even with those that are about to be clean.
+
+    Then they keep all others waiting. The answer is no, too, if that does not show at once: where something else than
+    the number of nodes may decide.
+
+    Args:
+        queue: the queue.
+        starter: what the loop may do.
+        loops: its parameters.
+    """
+    is_shared = starter.whole_nodes is None
+    if starter.preempts or starter.rules.has_limits or loops.bf_min_prio_reserve or loops.bf_min_age_reserve:
+        return False
+    if is_shared and starter.completing:
+        return False
+    nodes, failed = starter.available, set[str]()
+    for _, _, entry in queue.snapshot()[:_FEW]:
+        job, partition = entry.job, entry.partition
+        if not nodes:
+            return True
+        if partition.name in failed:
+            continue
+        is_odd = job.reservation or job.required or job.array is not None or job.het is not None or job.licenses
+        if is_odd or job.leaves or job.waits_for_room or not starter.rules.admits(job, partition):
+            return False
+        room, open_to = nodes & partition.nodes & job.allowed, starter.open | starter.completing
+        frees = starter.frees(job, partition) if is_shared else None
+        if frees is not None:
+            open_to &= frees[1][0]
+        if (room & open_to).bit_count() >= job.min_nodes or not room & ~starter.idle:
+            return False  # the loop may start it, or goes on as it waits for no end
+        failed.add(partition.name)
+        nodes &= ~partition.nodes
+    return not nodes or len(queue.snapshot()) <= _FEW
+
+
 class _MainRun:
     """One run of the loop."""
 
@@ -139,10 +181,10 @@ class _MainRun:
         self.has_tried = False
 
     def run(self, queue: SlurmQueue, is_full: bool, is_quick: bool) -> tuple[int, bool]:
-        loops = self.loops
+        loops, starter = self.loops, self.starter
         rejected: tuple[str | None, str, str] | None = None
         depth, in_partition = 0, dict[str, int]()
-        for _, _, entry in queue.snapshot():
+        for entry in starter.reservations.attempts(queue.snapshot(), starter.second, starter.rules.account_of):
             job, partition = entry.job, entry.partition
             if job.stage is not JobStage.PENDING or job.waits_for_room or job in self.preempting:
                 continue
@@ -262,7 +304,8 @@ def run_backfill(
         epoch: the seconds of the day at which the simulation began, as times are rounded on the clock.
         is_quick: whether it takes short cuts: it ends as soon as no more job can start now.
     """
-    linear = starter.whole_nodes if is_quick and _plan is not None and not loops.assoc_limit_stop else None
+    is_plain = not (loops.assoc_limit_stop or loops.bf_licenses)
+    linear = starter.whole_nodes if is_quick and _plan is not None and is_plain else None
     if linear is None or not now + loops.bf_window < _LAST:
         return _BackfillRun(starter, loops, now, epoch, is_quick).run(queue)
     return _CompiledRun(starter, loops, now, epoch, linear).run(queue)
@@ -292,6 +335,7 @@ class _BackfillRun:
         self.rejected: set[tuple[str, str, str]] = set()
         self.preempting: set[SlurmJob] = set()
         self.hets = HetStarts()
+        self.licenses = starter.rules.licenses.planned(now) if loops.bf_licenses else None
 
     def _space(self) -> PlannedNodes:
         return PlannedNodes(self.now, self.window_end, self.starter.available, self.resolution)
@@ -307,11 +351,12 @@ class _BackfillRun:
         return BackfillResult(self.started, self.has_moved, -1 if self.started else self.until)
 
     def _look_at(self, entries: list[RankedEntry]) -> None:
-        loops, is_quick = self.loops, self.is_quick
+        loops, reservations, account_of = self.loops, self.starter.reservations, self.starter.rules.account_of
+        is_quick = self.is_quick and not reservations.magnets(self.now)
         for _, _, entry in entries:
             entry.job.planned, entry.job.planned_nodes = 0, 0
         ahead = 0  # the next job that may start now: plans only take nodes, so that those before it never may
-        for place, (_, _, entry) in enumerate(entries):
+        for place, entry in enumerate(reservations.attempts(entries, self.now, account_of)):
             job, partition = entry.job, entry.partition
             if is_quick and self.has_moved:
                 ahead = max(ahead, place)
@@ -323,9 +368,8 @@ class _BackfillRun:
                 continue
             if self.tested >= loops.bf_max_job_test:
                 break
-            if loops.bf_max_job_start and self.started >= loops.bf_max_job_start:
-                break
-            if loops.bf_node_space_size and len(self.space) >= loops.bf_node_space_size:
+            is_full = loops.bf_node_space_size and len(self.space) >= loops.bf_node_space_size
+            if is_full or (loops.bf_max_job_start and self.started >= loops.bf_max_job_start):
                 break
             self._look(job, partition)
 
@@ -360,7 +404,9 @@ class _BackfillRun:
             return False
         if not loops.assoc_limit_stop and not rules.may_start(job, partition):
             return False
-        return not (rules.lacks_licenses(job, self.now) or self._is_over(job, partition)) and partition.is_up
+        if self.licenses is None and rules.lacks_licenses(job, self.now):
+            return False
+        return not self._is_over(job, partition) and partition.is_up
 
     def _array_may(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether one more task of the array is looked at. Its limit counts tasks that run, and not planned ones."""
@@ -429,7 +475,11 @@ class _BackfillRun:
         earlier, later, misses, is_limited = job.planned, max(now, self._blocked_until(job)), 0, False
         is_part = job.het is not None
         others = int(self.hets.look(job, partition)) if is_part else 0
-        frees = self._frees(job, partition) if self.is_quick and not (only_now or is_part) else None
+        licenses = self.licenses if job.licenses else None
+        if licenses is not None:
+            self.until = now
+        is_quick = self.is_quick and not (only_now or is_part or licenses is not None)
+        frees = self._frees(job, partition) if is_quick else None
         mine, count = partition.nodes & job.allowed & starter.available, max(job.min_nodes, partition.min_nodes)
         length = int(minutes * 60)
         moves = self.space.begin_after(now + length) - length - 1  # until then, it could have the same nodes now
@@ -437,6 +487,8 @@ class _BackfillRun:
             self.until = min(self.until, moves)
         while True:
             begin = max(later, others)
+            if licenses is not None:
+                begin = licenses.first(job, begin, length)
             if frees is not None:
                 begin = self.space.next_room(begin, length, mine, count, frees)
             left = starter.reservations.usable(job, begin, minutes)
@@ -460,6 +512,9 @@ class _BackfillRun:
             if found is None:
                 break
             start, placement = max(begin, found.start), found.placement
+            if licenses is not None and start < (free := licenses.first(job, start, length)):
+                later = free
+                continue
             self.has_moved |= begin > found.start
             if start <= now and placement.nodes & starter.completing:
                 start, later = now + 1, 0
@@ -474,6 +529,8 @@ class _BackfillRun:
                 outcome = starter.start_on(task, partition, nodes, limit)
                 if outcome == StartOutcome.STARTED:
                     self.started += 1
+                    if licenses is not None:
+                        licenses.plan(job.licenses, now, now + length)
                     if task is not job:
                         job.planned, job.planned_nodes = task.planned, task.planned_nodes
                         self.tasks[job.array or ""].append(job)
@@ -507,6 +564,8 @@ class _BackfillRun:
                 job.planned = start if not earlier else min(start, earlier)
                 break
             self._plan(job, partition, start, first, last, placement, earlier)
+            if licenses is not None:
+                licenses.plan(job.licenses, start, start + length)
             if self.loops.assoc_limit_stop and self._blocks(job, partition, is_limited=is_limited):
                 self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
             return

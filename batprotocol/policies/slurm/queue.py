@@ -50,6 +50,7 @@ __all__ = [
     "SlurmQueue",
     "hetjob_of",
     "job_of",
+    "limit_memory",
     "named_by_number",
     "number_of",
 ]
@@ -98,7 +99,7 @@ class SlurmJob(QueuedJob):
     Attributes:
         task: the number of its task in an array, and 0 else.
         array: the array that it is a task of; None if there is none.
-        array_limit: how many tasks of the array may run at a time; 0: any number.
+        array_limit: how many tasks of the array may run at a time, 0: any number; record: the place of its record.
         het: the heterogeneous job that it is a component of, at its `offset`; None if there is none.
         user, group, account, qos: as it was submitted; quality: the quality of service that it has.
         partitions: those that it can run in.
@@ -154,7 +155,7 @@ class SlurmJob(QueuedJob):
         *("group", "leaves", "leaves_since", "leaves_wait", "misses_leaves", "licenses", "quality", "reason"),
         *("het", "offset", "outcome", "tasks_per_node", "time_min", "user", "fixed", "gives_way", "is_held"),
         *("is_over", "killed", "left", "planned_nodes", "preempts_since", "runs_again", "takes_least"),
-        *("most_nodes", "size_cpus", "waits_for_room", "is_stopped", "is_suspended", "ran", "runs_since"),
+        *("most_nodes", "size_cpus", "waits_for_room", "is_stopped", "is_suspended", "ran", "runs_since", "record"),
     )
 
     def __init__(
@@ -168,7 +169,7 @@ class SlurmJob(QueuedJob):
         self.user = self.account = self.qos = self.group = self.quality = self.reason = self.gpu_type = ""
         self.licenses: tuple[tuple[str, int], ...] = ()
         self.leaves, self.leaves_wait, self.leaves_since, self.misses_leaves = 0, 0.0, math.inf, False
-        self.partitions, self.limit, self.time_min = partitions, limit, 0.0
+        self.partitions, self.limit, self.time_min, self.record = partitions, limit, 0.0, (number, 0)
         self.min_nodes = self.tasks = self.cpus_per_task = 1
         self.max_nodes, self.most_nodes, self.takes_least = math.inf, math.inf, False
         self.tasks_per_node = self.memory = self.memory_per_cpu = self.gpus = self.gpus_per_task = self.nice = (
@@ -324,7 +325,7 @@ class SlurmQueue:
     """Jobs in order: those with reservations, then by tier, priority, submission and number.
 
     Args:
-        is_fifo: whether only the numbers count.
+        is_fifo: whether only the records count.
         is_above: whether a job comes before another one as that one gives way to it; None: nobody does so.
 
     Attributes:
@@ -417,7 +418,7 @@ class SlurmQueue:
     def _key(self, entry: SlurmEntry) -> Key:
         job = entry.job
         if self._is_fifo:
-            return False, 0, 0, 0, job.number, job.task, entry.place
+            return False, 0, *job.record, job.number, job.task, entry.place
         key = not job.reservation, -entry.tier, -job.priority[entry.partition.name], int(job.submitted)
         return *key, job.number, job.task, entry.place
 
@@ -569,7 +570,7 @@ def job_of(
         made.array_limit = request.array.limit or 0
     made.het, made.offset = (None, 0) if het is None else het
     _sizes(made, job, request, options)
-    _limit_memory(made, partitions[-1 if cluster.configuration.jobs.enforce_limits == "all" else 0])
+    limit_memory(made, partitions[-1 if cluster.configuration.jobs.enforce_limits == "all" else 0])
     _allow(made, cluster, request, options)
     return made
 
@@ -701,12 +702,11 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
     made.gpu_type = made.gpu_type or each_type
 
 
-def _limit_memory(made: SlurmJob, partition: ClusterPartition) -> None:
+def limit_memory(made: SlurmJob, partition: ClusterPartition) -> None:
     """Give a job more CPUs if it asks for more memory for each CPU than a partition allows (MaxMemPerCPU)."""
-    most = partition.max_memory_per_cpu
+    most, usual = partition.max_memory_per_cpu, made.partitions[0]
     if not most or made.memory_per_gpu:
         return
-    usual = made.partitions[0]
     each = made.memory_per_cpu or (0 if made.memory or usual.memory_per_node else usual.memory_per_cpu)
     if each > most:
         factor = -(-each // most)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import and_
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -16,7 +16,7 @@ from batprotocol.errors import InputError, hint, shown
 from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.availability import Steps
 from batprotocol.policies.slurm.cluster import FOREVER, members
-from batprotocol.policies.slurm.queue import SlurmJob
+from batprotocol.policies.slurm.queue import JobStage, RankedEntry, SlurmEntry, SlurmJob
 from batprotocol.workloads.host_events import Window
 from batprotocol.workloads.host_events.events import UserId
 
@@ -37,7 +37,8 @@ class NodeReservation(Window, frozen=True, kw_only=True):
     """A reservation of nodes: a window with a name, whose hosts are the nodes.
 
     With the flag FLEX, its jobs may begin before it, end after it, and have other nodes as well. With ANY_NODES, they
-    may have other nodes. OVERLAP and MAINT let its nodes be in other reservations, too.
+    may have other nodes. OVERLAP and MAINT let its nodes be in other reservations, too. A MAGNETIC one attracts jobs of
+    its users that name none.
 
     Args:
         nodes: the set of its nodes: the same as `hosts`.
@@ -79,6 +80,15 @@ class NodeReservation(Window, frozen=True, kw_only=True):
     def takes_others(self) -> bool:
         """Whether its jobs may have other nodes as well. A reservation of licences alone has no nodes."""
         return self.is_flexible or "ANY_NODES" in self.flags or not self.nodes
+
+    @property
+    def is_magnetic(self) -> bool:
+        """Whether it attracts jobs of its users."""
+        return "MAGNETIC" in self.flags
+
+    def serves(self, job: SlurmJob, account: str) -> bool:
+        """Whether a job of an account may use it."""
+        return _permits(self.users, job.user) and _permits(self.accounts, account)
 
     def minds(self, other: NodeReservation) -> bool:
         """Whether its jobs leave the nodes of another reservation alone."""
@@ -147,9 +157,48 @@ class NodeReservations:
         if own is None:
             near = hint(job.reservation, self._known)
             return f"Requested reservation is invalid: there is no {shown(job.reservation)}{near}"
-        if _permits(own.users, job.user) and _permits(own.accounts, account):
+        if own.serves(job, account):
             return ""
         return f"Access denied to requested reservation {shown(own.name)}"
+
+    def magnets(self, second: int) -> list[NodeReservation]:
+        """The magnetic reservations that last."""
+        return [each for each in self._known.values() if each.is_magnetic and each.begin <= second < each.end]
+
+    def attempts(
+        self, entries: list[RankedEntry], second: int, account_of: Callable[[SlurmJob], str]
+    ) -> Iterator[SlurmEntry]:
+        """The attempts of a loop to start the jobs of its queue.
+
+        Jobs that may use a magnetic reservation which lasts are tried there first, in the order of the jobs that name
+        theirs. If they do not start, they name none again, and are tried as others are.
+
+        Args:
+            entries: the entries of the queue, in their order.
+            second: the time in whole seconds.
+            account_of: the account of a job.
+        """
+        magnets = self.magnets(second)
+        if not magnets:
+            yield from (entry for _, _, entry in entries)
+            return
+        found = [((not entry.job.reservation, *key[1:]), number, entry, "") for key, number, entry in entries]
+        for key, number, entry in entries:
+            job = entry.job
+            names = (each.name for each in magnets if not job.reservation and each.serves(job, account_of(job)))
+            found += [((False, *key[1:]), number, entry, name) for name in names]
+        for _, _, entry, name in sorted(found, key=lambda each: each[:2]):
+            job = entry.job
+            if not name or job.stage is not JobStage.PENDING or job.reservation:
+                yield entry
+                continue
+            job.reservation = name
+            try:
+                if not self.never_fits(job, second):
+                    yield entry
+            finally:
+                if job.stage is JobStage.PENDING:
+                    job.reservation = ""
 
     def names(self) -> list[str]:
         """The names of those that are known."""
@@ -241,6 +290,8 @@ class NodeReservations:
 # Licences
 
 
+_NEVER = 2**53
+"""A second that never comes."""
 _SHORTLY = 120
 """Seconds in which a loop runs even if nothing happens."""
 
@@ -280,6 +331,7 @@ class Licenses:
         self._total = total
         self._taken: Counter[str] = Counter()
         self._reserved: dict[str, LicenseReservation] = {}
+        self._holders: dict[SlurmJob, None] = {}
 
     def check(self, job: SlurmJob) -> None:
         """Check what a job asks for.
@@ -329,13 +381,69 @@ class Licenses:
 
     def take(self, job: SlurmJob) -> None:
         """A job starts."""
+        if job.licenses:
+            self._holders[job] = None
         for name, count in job.licenses:
             self._taken[name] += count
 
     def give_back(self, job: SlurmJob) -> None:
         """A job ends."""
+        self._holders.pop(job, None)
         for name, count in job.licenses:
             self._taken[name] -= count
+
+    def planned(self, now: int) -> PlannedLicenses:
+        """The licences over time, as far as running jobs and reservations have them."""
+        made = PlannedLicenses(self._total)
+        for job in self._holders:
+            made.plan(job.licenses, now, max(job.end, now + 1))
+        for each in self._reserved.values():
+            made.plan(tuple(each.licenses.items()), each.begin, each.end, each.name)
+        return made
+
+
+class PlannedLicenses:
+    """The licences that jobs have, or are planned to have, over time.
+
+    Args:
+        total: how many there are of each, by name.
+
+    >>> from batprotocol.policies.slurm.queue import SlurmJob
+    >>> plan, job = PlannedLicenses({"matlab": 3}), SlurmJob("w0!1", 1, 0.0, (), 10)
+    >>> plan.plan((("matlab", 2),), 0, 60)
+    >>> plan.plan((("matlab", 3),), 100, 160)
+    >>> job.licenses = (("matlab", 2),)
+    >>> plan.first(job, 0, 40), plan.first(job, 0, 41)
+    (60, 160)
+    """
+
+    def __init__(self, total: Mapping[str, int]) -> None:
+        self._total = total
+        self._uses: dict[str, list[tuple[float, float, int, str]]] = {}
+
+    def plan(self, licenses: Iterable[tuple[str, int]], begin: float, end: float, reservation: str = "") -> None:
+        """Some are used from one time to another, by a job or a reservation."""
+        for name, count in licenses:
+            self._uses.setdefault(name, []).append((begin, end, count, reservation))
+
+    def first(self, job: SlurmJob, begin: int, length: int) -> int:
+        """The first second from `begin` on at which there are those of a job for so long; a very late one: never."""
+        ends = {
+            math.ceil(end) for name, _ in job.licenses for _, end, _, _ in self._uses.get(name, ()) if end < math.inf
+        }
+        times = [begin, *sorted(end for end in ends if end > begin)]
+        return next((time for time in times if self._has(job, time, time + length)), _NEVER)
+
+    def _has(self, job: SlurmJob, begin: int, end: int) -> bool:
+        """Whether there are those of a job from one time to another."""
+        for name, wanted in job.licenses:
+            uses = [use for use in self._uses.get(name, ()) if use[0] < end and use[1] > begin]
+            uses = [use for use in uses if not use[3] or use[3] != job.reservation]
+            for moment in {begin, *(start for start, *_ in uses if start > begin)}:
+                used = sum(count for start, over, count, _ in uses if start <= moment < over)
+                if used + wanted > self._total.get(name, 0):
+                    return False
+        return True
 
 
 # What backfill plans for jobs

@@ -216,9 +216,11 @@ class ControllerState:
         jobs: the jobs that have not ended, by their first ids; running: those on nodes.
         ended: the jobs that have ended not long ago, in that order.
         hetjobs: the heterogeneous jobs that have not ended, by their ids.
+        makes_up: whether steps that start no job can be made up for later.
         now: the time, in seconds.
         nodes: which nodes can have jobs.
         completing: the nodes that no job can have yet, as they are not clean.
+        completed: when a job has left nodes last that were not clean then.
         others: how often something has changed that the queue does not show.
         idle_runs: how often all of the queue was tried in vain since something happened; idle_cycles: the same of
             backfill.
@@ -236,6 +238,7 @@ class ControllerState:
     ) -> None:
         self.cluster, self.priorities, self.actions, self.phases = cluster, priorities, actions, phases
         self.rules, self.is_quick = rules, is_quick
+        self.makes_up = is_quick and not (cluster.gang or cluster.complete_wait)
         self.reservations = NodeReservations(int(cluster.loops.bf_resolution), phases.epoch)
         self.selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
         self.queue = SlurmQueue(is_fifo=cluster.is_fifo, is_above=rules.preemption.is_above)
@@ -249,11 +252,18 @@ class ControllerState:
         drained = bits_of(number for number, node in enumerate(cluster.nodes) if node.is_drained)
         self.nodes, self.completing = NodeStates(len(cluster.nodes), cluster.up, drained), 0
         self.others = self.idle_runs = self.idle_cycles = 0
+        self.completed = -math.inf
 
     @property
     def second(self) -> int:
         """The time in whole seconds, as Slurm sees it."""
         return math.floor(self.now + 1e-6)
+
+    @property
+    def is_completing(self) -> bool:
+        """Whether no loop runs, as the nodes of a job are not clean that has ended not long ago (CompleteWait)."""
+        wait = self.cluster.complete_wait
+        return bool(wait and self.completing) and self.completed >= self.second - wait
 
     @property
     def changes(self) -> int:
@@ -280,6 +290,8 @@ class PossibleStarts:
     def __init__(self, state: ControllerState) -> None:
         self._state, self.sizes_vary = state, False
         self._empty: Linear | None = None  # the same nodes without jobs
+        self._tasks: dict[str, list[SlurmJob]] = {}  # those of each array, where records decide
+        self._highest = self._splits = 0
         self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
         self.any_switches = 0
 
@@ -287,6 +299,10 @@ class PossibleStarts:
         """A job comes: it gets its first priority, and then Slurm tests whether it could start on an empty cluster."""
         state = self._state
         state.priorities.submitted(job, now)
+        if state.cluster.is_fifo:
+            self._highest = max(self._highest, job.number)
+            if job.array is not None:
+                self._tasks.setdefault(job.array, []).append(job)
         if not state.priorities.has_sizes:
             return
         is_range = not math.isinf(job.max_nodes) and job.max_nodes > job.min_nodes and not job.takes_least
@@ -300,6 +316,16 @@ class PossibleStarts:
         found = next((each for each in tries if each is not None), None)
         if found is not None:
             self._note_size(job, found.nodes)
+
+    def started(self, job: SlurmJob) -> None:
+        """A job starts: the tasks of its array that wait have a new record, behind those of all jobs."""
+        if job.array in self._tasks:
+            waiting = [each for each in self._tasks[job.array] if each.stage is JobStage.PENDING]
+            self._tasks[job.array] = waiting
+            self._splits += 1
+            for each in waiting:
+                each.record = self._highest, self._splits
+            self._state.queue.sort()
 
     def _note_size(self, job: SlurmJob, nodes: int) -> None:
         """A job was tested, and could have these nodes: so its size counts with their CPUs, or at least one of each."""
@@ -479,6 +505,7 @@ class Endings:
         mine.priorities.stopped(job, mine.now)
         mine.clock.renew(mine.now)
         mine.completing |= job.placement.nodes
+        mine.completed = mine.now
 
     def _has_leader(self, job: SlurmJob) -> bool:
         """Whether a job is a component that has its nodes until its leader ends."""
@@ -503,6 +530,13 @@ class Endings:
     def next_clean(self) -> float:
         """When the nodes of a job are clean next; infinity: there is none."""
         return self._cleanings[0][0] if self._cleanings else math.inf
+
+    def can_wait(self) -> bool:
+        """Whether clean nodes can be made up for at the end of another job, which still runs."""
+        left, running = self._cleanings, self._state.running
+        if len(left) >= len(running) or any(job.runs_again for *_, job, _ in left):
+            return False
+        return not any(job.is_suspended or job.is_stopped for job in running.values())
 
     def clean(self) -> bool:
         """Nodes of a job are clean; returns whether the first loop runs at once, and not at its next tick.

@@ -146,9 +146,10 @@ class _Items:
     def __init__(self, workload: Workload) -> None:
         self._workload = workload
         self._name = workload.name
+        self._count = len(workload)
 
     def __len__(self) -> int:
-        return len(self._workload)
+        return self._count
 
     def __getitem__(self, number: int) -> tuple[float, PlannedJob]:
         stored = self._workload.record(number)

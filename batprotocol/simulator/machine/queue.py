@@ -308,7 +308,7 @@ class EventQueue:
     def __init__(self, machine: SimulatedMachine) -> None:
         self.machine = machine
         self.now = 0.0
-        self._under_way: dict[int, Any] = {}
+        self._under_way: dict[Any, Any] = {}
         self._timers = Timers()
         self._round: list[SimulationActor] = []
         self._position = 0
@@ -658,13 +658,19 @@ class EventQueue:
         if is_watched:
             self.settle()
             seconds: float = actions.step(most)
-            numbers: list[int] = actions.advance(seconds) if seconds != inf else []
+            numbers: list[Any] = actions.advance(seconds) if seconds != inf else []
         else:
-            seconds, numbers = actions.go_on(most)
+            made: tuple[float, list[Any]] = actions.go_on(most)
+            seconds, numbers = made
         if seconds == inf:
             return False
         self.now += seconds
-        ended = [self._under_way.pop(number) for number in numbers]
+        # Numbers are objects here: compiled, each use as an int would make one.
+        ended: list[Any] = []
+        under_way: dict[Any, Any] = self._under_way
+        for number in numbers:
+            ended.append(under_way[number])
+            del under_way[number]
         if is_watched:
             machine.watch(self.now)
             for what in ended if machine.has_energy else ():

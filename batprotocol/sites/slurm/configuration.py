@@ -760,7 +760,7 @@ class _Reader:
     def _fields(self, line: Line, row: ParameterRow, text: str, part: str = "") -> Mapping[str, Any]:
         """The fields that a parameter sets, all of the same part if it is given."""
         foreign = row.name.lower() in FOREIGN.get(part, ())
-        if row.standing is ParameterStanding.MISSED and not foreign and not says_nothing(text):
+        if row.standing is ParameterStanding.MISSED and not foreign and not says_nothing(text, row.name):
             self.misses(line, row.name)
         found: Mapping[str, Any] = _within(row.name, text, row.fields_of) if row.field or row.read is not str else {}
         for each in missed_by(row.name, {f"{part}.{field}" if part else field: found[field] for field in found}):

@@ -753,14 +753,13 @@ PARTS: Final[Mapping[str, type[msgspec.Struct]]] = {
 """The values that have the fields of each part."""
 
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "select": ("block_cores", "one_task_per_core", "pack_nodes"),
+    "select": ("one_task_per_core",),
     "scheduler": (
-        *("allow_zero_lic", "bf_licenses", "bf_running_job_reserve", "bf_window_linear", "defer", "max_array_tasks"),
+        *("allow_zero_lic", "bf_running_job_reserve", "bf_window_linear", "max_array_tasks"),
         *("preempt_reorder_count", "preempt_strict_order", "reduce_completing_frag"),
     ),
     "preemption": ("within",),
-    "jobs": ("complete_wait", "max_array_size", "max_count", "reservation_overrun"),
-    "node": ("disk",),
+    "jobs": ("max_array_size", "max_count", "reservation_overrun"),
     "partition": ("alternate",),
 }
 MISSED: Final = frozenset(f"{part}.{name}".lstrip(".") for part, names in _FIELDS.items() for name in names)

@@ -120,9 +120,20 @@ def missed(*names: str) -> Iterator[ParameterRow]:
     return (ParameterRow(name, ParameterStanding.MISSED) for name in names)
 
 
-def says_nothing(text: str) -> bool:
-    """Whether a text is one of those by which Slurm says that there is no such thing: `burst_buffer/none`."""
+_CONFIGLESS: Final = frozenset(("cloud_dns", "enable_configless", "idle_on_node_suspend"))
+"""The words of SlurmctldParameters that decide nothing where nodes always work."""
+
+
+def says_nothing(text: str, name: str = "") -> bool:
+    """Whether a text is one of those by which Slurm says that there is no such thing: `burst_buffer/none`.
+
+    Args:
+        text: the text.
+        name: the parameter, of which some words may decide nothing.
+    """
     low = text.lower()
+    if name == "SlurmctldParameters" and _CONFIGLESS.issuperset(low.split(",")):
+        return True
     return low in _NOTHING or low.endswith("/none")
 
 
@@ -200,19 +211,22 @@ _OF_OLD: Final = (
     "CacheGroups CheckpointType FastSchedule JobCheckpointDir Layouts SchedulerAuth SchedulerPort",
     "SchedulerRootFilter ChosLoc",
 )
+_OF_PROGRAMS: Final = (
+    "BatchStartTimeout EpilogTimeout FederationParameters InactiveLimit PrologEpilogTimeout PrologFlags",
+    "PrologTimeout RebootProgram ResvEpilog ResvProlog ScronParameters",
+)
+"""They are about programs that are named themselves, or about jobs of srun, cron and other clusters."""
 _MISSED_OTHERS: Final = (
-    "AllowSpecResourcesUsage BatchStartTimeout BurstBufferType CliFilterPlugins Epilog EpilogSlurmctld",
-    "EpilogTimeout FederationParameters InactiveLimit JobDefaults JobSubmitPlugins MaxBatchRequeue",
-    "MaxTasksPerNode MCSParameters MCSPlugin NodeFeaturesPlugins PowerParameters PowerPlugin PreemptParameters",
-    "PriorityParameters PrioritySiteFactorParameters PrioritySiteFactorPlugin Prolog PrologEpilogTimeout",
-    "PrologFlags PrologSlurmctld PrologTimeout RebootProgram RequeueExit RequeueExitHold ResumeFailProgram",
-    "ResumeProgram ResumeRate ResumeTimeout ResvEpilog ResvProlog ScronParameters",
+    "AllowSpecResourcesUsage BurstBufferType CliFilterPlugins Epilog EpilogSlurmctld JobDefaults JobSubmitPlugins",
+    "MaxBatchRequeue MaxTasksPerNode MCSParameters MCSPlugin NodeFeaturesPlugins PowerParameters PowerPlugin",
+    "PreemptParameters PriorityParameters PrioritySiteFactorParameters PrioritySiteFactorPlugin Prolog",
+    "PrologSlurmctld RequeueExit RequeueExitHold ResumeFailProgram ResumeProgram ResumeRate ResumeTimeout",
     "SlurmctldParameters SuspendExcNodes SuspendExcParts SuspendExcStates SuspendProgram SuspendRate SuspendTime",
     "SuspendTimeout",
 )
 
 OTHERS: Final[tuple[ParameterRow, ...]] = (
-    *ignored(*" ".join((*_ACCOUNTING, *_COMMUNICATION, *_FILES, *_STEPS, *_OF_OLD)).split()),
+    *ignored(*" ".join((*_ACCOUNTING, *_COMMUNICATION, *_FILES, *_STEPS, *_OF_OLD, *_OF_PROGRAMS)).split()),
     *missed(*" ".join(_MISSED_OTHERS).split()),
 )
 """The rows of these parameters."""
@@ -294,46 +308,22 @@ NUMBERS: Final = {
 """The options that are numbers, by name."""
 
 _FLAGS: Final = (
-    "allow_zero_lic",
-    "assoc_limit_stop",
-    "bf_licenses",
-    "bf_one_resv_per_job",
-    "bf_running_job_reserve",
-    "defer",
-    "pack_serial_at_end",
-    "preempt_strict_order",
-    "preempt_youngest_first",
-    "reduce_completing_frag",
+    *("allow_zero_lic", "assoc_limit_stop", "bf_licenses", "bf_one_resv_per_job", "bf_running_job_reserve"),
+    *("pack_serial_at_end", "preempt_strict_order", "preempt_youngest_first", "reduce_completing_frag"),
 )
 _LOAD: Final = "It is about the load of the controller."
+_DEFER: Final = ParameterRow(
+    "defer", ParameterStanding.IDLE, "defer", lambda text: True, "Jobs of sbatch start at the same moments."
+)
 _OF_LOAD: Final = ("bf_max_time", "bf_yield_interval", "bf_yield_sleep", "max_rpc_cnt", "max_sched_time")
 _IDLE: Final = (
-    "bb_array_stage_cnt",
-    "build_queue_timeout",
-    "correspond_after_task_cnt",
-    "delay_boot",
-    "disable_hetjob_steps",
-    "disable_job_shrink",
-    "enable_hetjob_steps",
-    "enable_job_state_cache",
-    "enable_user_top",
-    "extra_constraints",
-    "ignore_numa",
-    "ignore_constraint_validation",
-    "ignore_prefer_validation",
-    "max_script_size",
-    "max_submit_line_size",
-    "no_backup_scheduling",
-    "no_env_cache",
-    "nohold_on_prolog_fail",
-    "permit_job_expansion",
-    "requeue_setup_env_fail",
-    "salloc_wait_nodes",
-    "sbatch_wait_nodes",
-    "sched_limit_pending_rpc",
-    "spec_cores_first",
-    "step_retry_count",
-    "step_retry_time",
+    *("bb_array_stage_cnt", "build_queue_timeout", "correspond_after_task_cnt", "delay_boot"),
+    *("disable_hetjob_steps", "disable_job_shrink", "enable_hetjob_steps", "enable_job_state_cache"),
+    *("enable_user_top", "extra_constraints", "ignore_numa", "ignore_constraint_validation"),
+    *("ignore_prefer_validation", "max_script_size", "max_submit_line_size", "no_backup_scheduling"),
+    *("no_env_cache", "nohold_on_prolog_fail", "permit_job_expansion", "requeue_setup_env_fail"),
+    *("salloc_wait_nodes", "sbatch_wait_nodes", "sched_limit_pending_rpc", "spec_cores_first"),
+    *("step_retry_count", "step_retry_time"),
 )
 _MISSED_OPTIONS: Final = (
     "bf_allow_magnetic_resv",
@@ -361,6 +351,7 @@ OPTIONS: Final[Mapping[str, ParameterRow]] = rows_of(
         *(ParameterRow(name, field=name, read=lambda text: True) for name in _FLAGS),
         *(ParameterRow(name, ParameterStanding.IDLE) for name in _IDLE),
         *(ParameterRow(name, ParameterStanding.MISSED) for name in _MISSED_OPTIONS),
+        _DEFER,
         _MOVED,
     ]
 )
@@ -723,7 +714,7 @@ _NODE: Final = (
     ParameterRow("SocketsPerBoard", field="sockets_per_board", read=_UINT16),
     ParameterRow("State", field="state", read=_state),
     ParameterRow("ThreadsPerCore", field="threads_per_core", read=_UINT16),
-    ParameterRow("TmpDisk", field="disk", read=_UINT32),
+    ParameterRow("TmpDisk", ParameterStanding.IDLE, "disk", _UINT32, "It is for jobs with --tmp, which are named."),
     ParameterRow("Weight", field="weight", read=lambda text: min(_UINT32(text), _MOST_OF_32 - 1)),
     *ignored(*_ADDRESSES),
     *missed("Parameters", "RestrictedCoresPerGPU", "Topology"),

@@ -16,6 +16,7 @@ WITHOUT_ENGINE = True
 IDLE = {
     *(f"scheduler.{row.field}" for row in OPTIONS.values() if row.standing is ParameterStanding.IDLE),
     *(row.field for row in CLUSTER.values() if row.standing is ParameterStanding.IDLE),
+    "select.pack_nodes",  # it is about the tasks of steps: in 240 states, nodes and CPUs were the same
     *(f"node.{row.field}" for row in RECORDS["nodename"].values() if row.standing is ParameterStanding.IDLE),
 }
 """The fields that have no effect in a simulation."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from batprotocol.policies.slurm.cluster import ClusterPartition
 from batprotocol.policies.slurm.fair_share import AccountMembers
-from batprotocol.policies.slurm.loops import StartOutcome, run_backfill, run_main
+from batprotocol.policies.slurm.loops import StartOutcome, lacks_nodes, run_backfill, run_main
 from batprotocol.policies.slurm.queue import NodeShare, SlurmJob, SlurmQueue
 from batprotocol.policies.slurm.reservations import NodeReservations
 from batprotocol.policies.slurm.rules import AccountLimits, SlurmRules
@@ -29,6 +29,7 @@ class Starter:
     """Starts jobs on the first nodes that are free, and keeps in which order they were tried."""
 
     second, completing, open, idle, preempts = 100, 0, 0, 0, False
+    whole_nodes: Any = "those of jobs that have whole nodes"
 
     def __init__(self, available: int = 0b1111, **outcomes: str) -> None:
         self.rules, self.reservations = SlurmRules(), NodeReservations(60, 0)
@@ -47,7 +48,7 @@ class Starter:
     ) -> PossibleStart | None:
         return PossibleStart(now, NodeShare(nodes, {}))
 
-    def frees(self, job: SlurmJob) -> NodeReleases | None:
+    def frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
         return None
 
 
@@ -206,3 +207,39 @@ def test_the_second_loop_keeps_to_the_limits_of_slurm_conf(
     assert list(dict.fromkeys(id for id, _ in starter.tried)) == looked
     assert [job.id for job in made if job.planned] == planned
     assert all(job.planned_nodes == 1 << job.number for job in made if job.planned)
+
+
+@pytest.mark.parametrize(
+    ("starter", "job", "expected"),
+    [
+        ({}, {}, True),
+        ({}, {"min_nodes": 3}, True),
+        ({"open": 1}, {}, False),  # a node is free
+        ({"open": 1}, {"min_nodes": 3}, True),
+        ({"completing": 1}, {}, False),  # a node is about to be clean
+        ({"idle": 0b1111}, {}, False),  # the job waits for the end of no other
+        ({"preempts": True}, {}, False),
+        ({"whole_nodes": None, "completing": 1}, {"min_nodes": 3}, False),
+        ({}, {"reservation": "r"}, False),
+        ({}, {"required": 1}, False),
+        ({}, {"array": "0"}, False),
+        ({}, {"licenses": (("matlab", 1),)}, False),
+        ({}, {"leaves": 1}, False),
+        ({}, {"waits_for_room": True}, False),
+    ],
+)
+def test_the_first_jobs_lack_nodes_if_nothing_else_decides(
+    starter: dict[str, Any], job: dict[str, Any], expected: bool
+) -> None:
+    made = Starter()
+    for name, value in starter.items():
+        setattr(made, name, value)
+    found = lacks_nodes(queue_of(2, (FAST, ALL), **job), made, SchedulerParameters())  # type: ignore[arg-type]
+    assert found == expected
+
+
+@pytest.mark.parametrize("parameter", ["bf_min_prio_reserve", "bf_min_age_reserve"])
+def test_jobs_that_set_no_nodes_aside_keep_none_waiting(parameter: str) -> None:
+    made = Starter()
+    assert lacks_nodes(queue_of(2), made, SchedulerParameters())  # type: ignore[arg-type]
+    assert not lacks_nodes(queue_of(2), made, SchedulerParameters(**{parameter: 1}))  # type: ignore[arg-type]

@@ -146,7 +146,7 @@ def test_a_job_has_a_share_of_what_is_free_whenever_it_is_enough(
         for node, cpus in found.cpus.items():
             least = MEMORY[node] if memory is None else memory
             assert found.memory[node] == (memory_per_cpu * cpus if memory_per_cpu else least)
-            assert sum(found.gres.get(node, ())) == asked.gpus
+            assert sum(found.gres.get(node, ())) == (GPUS[node] if asked.is_alone else asked.gpus)
             assert cpus == CPUS[node] if asked.is_alone else asked.step <= cpus <= free.cpus[node]
         job.placement, job.end = found, 60.0 * asked.minutes
         selection.take(job)

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from batprotocol.model import DelayProfile
-from batprotocol.policies.slurm import SlurmScheduler
+from batprotocol.policies.slurm import Phases, SlurmScheduler
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.accounting import accounting_of
 from batprotocol.sites.slurm.configuration import configuration_of
@@ -201,3 +201,69 @@ def test_scancel_knows_the_account_that_a_job_has_from_its_user() -> None:
     events = ExternalEventList.of([(5.0, json.dumps({"slurm": "scancel -A phys --state=PENDING"}))], corrected=True)
     simulate(described_platform("n[0-1] cores=1"), Workload(static), scheduler, external_events=[events])
     assert [start.job_id[-1] for start in scheduler.starts] == ["0", "1", "3"]
+
+
+def attracted(*jobs: tuple[int, float], flags: str = "MAGNETIC") -> list[tuple[str, tuple[int, ...]]]:
+    """The starts of jobs, given their nodes and minutes, of the user of a reservation of n1 and n2, of four nodes.
+
+    They come one after the other, 3 s apart, and run for ten minutes. A job of another user comes last.
+    """
+    loops = "SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2"
+    conf = f"{loops}\nNodeName=n[0-3]\nPartitionName=p Nodes=ALL"
+    create = "scontrol create reservation ReservationName=m StartTime=now Duration=5 Users=ada Nodes=n[1-2]"
+    events = ExternalEventList.of([(1.0, json.dumps({"slurm": f"{create} Flags={flags}"}))], corrected=True)
+    rows = [(*each, "ada") for each in jobs] + [(1, 1.0, "bob")]
+    static = [
+        StaticJob(
+            str(number),
+            2.0 + 3 * number,
+            nodes,
+            DelayProfile(600.0),
+            60 * minutes,
+            json.dumps({"user": user, "partition": "p"}),
+        )
+        for number, (nodes, minutes, user) in enumerate(rows)
+    ]
+    scheduler = SlurmScheduler(configuration_of(conf))
+    simulate(described_platform("n[0-3] cores=1"), Workload(static), scheduler, external_events=[events])
+    return [(each.job_id.rpartition("!")[2], tuple(each.nodes)) for each in scheduler.starts if each.time < 30]
+
+
+def test_a_magnetic_reservation_attracts_jobs_of_its_users_as_far_as_it_has_nodes() -> None:
+    """A Slurm 22.05.8 started these jobs on n1, n[0,3] and n2, while the fourth one waited."""
+    assert attracted((1, 1), (2, 1), (1, 9), (1, 9)) == [("0", (1,)), ("1", (0, 3)), ("2", (2,))]
+    assert attracted((1, 1), (1, 1)) == [("0", (1,)), ("1", (2,)), ("2", (0,))]
+    assert attracted((1, 1), (1, 1), flags="SPEC_NODES") == [("0", (0,)), ("1", (3,))]
+
+
+@pytest.mark.parametrize(("wait", "start"), [(0, 6.0), (30, 16.0), (4, 10.0)])
+def test_no_job_starts_while_the_nodes_of_another_are_not_clean(wait: int, start: float) -> None:
+    """The nodes of job 0 are clean 10 s after its end at 5 s; job 1 could have other ones."""
+    loops = "SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1"
+    conf = f"{loops}\nCompleteWait={wait}\nNodeName=n[0-1]\nPartitionName=p Nodes=ALL Default=YES"
+    jobs = [StaticJob("0", 1.0, 1, DelayProfile(4.0), 600.0), StaticJob("1", 5.5, 1, DelayProfile(4.0), 600.0)]
+    scheduler = SlurmScheduler(configuration_of(conf), Phases(epilog=10.0))
+    simulate(described_platform("n[0-1] cores=1"), Workload(jobs), scheduler)
+    assert scheduler.starts[1].time == pytest.approx(start, abs=1.1)
+
+
+@pytest.mark.parametrize(("more", "started"), [("", {"1", "3", "5"}), (",bf_licenses", {"1", "4", "5"})])
+def test_backfill_keeps_licences_for_jobs_that_wait(more: str, started: set[str]) -> None:
+    """Backfill of a Slurm 22.05.8 started these jobs, and planned job 2 at the end of job 1 with bf_licenses."""
+    asked = {1: (1, 3, "m:1"), 2: (1, 1, "m:2"), 3: (1, 10, "m:1"), 4: (1, 1, "m:1"), 5: (2, 10, "l:1")}
+    jobs = [
+        StaticJob(
+            str(number),
+            2.0 if number == 1 else 8.0 + 0.001 * number,
+            nodes,
+            DelayProfile(900.0),
+            60.0 * minutes,
+            json.dumps({"licenses": licenses, "partition": "p"}),
+        )
+        for number, (nodes, minutes, licenses) in asked.items()
+    ]
+    loops = f"SchedulerParameters=bf_interval=2,bf_resolution=1,batch_sched_delay=600,sched_interval=600{more}"
+    conf = configuration_of(f"{loops}\nLicenses=m:2,l:2\nNodeName=n[0-5]\nPartitionName=p Nodes=ALL")
+    scheduler = SlurmScheduler(conf)
+    simulate(described_platform("n[0-5] cores=1"), Workload(jobs), scheduler)
+    assert {each.job_id.rpartition("!")[2] for each in scheduler.starts if each.time < 30} == started

@@ -59,6 +59,7 @@ def test_a_part_of_a_run_is_no_start() -> None:
         ours, real = replayed_schedule(again, "replay"), recorded_schedule(run, "recorded")
         assert len(ours.jobs) == len(again.starts) == len(real.jobs) == len(run["starts"])
         ends = {row.job_id: (row.starting_time or 0.0) + (row.execution_time or 0.0) for row in real.jobs}
+        assert {row.job_id: row.profile for row in ours.jobs} == {row.job_id: row.profile for row in real.jobs}
         for row in ours.jobs:
             assert (row.starting_time or 0.0) + (row.execution_time or 0.0) == pytest.approx(ends[row.job_id], abs=3)
 
@@ -192,6 +193,16 @@ def test_a_profile_without_a_rest_is_named(caplog: pytest.LogCaptureFixture) -> 
     first, _ = sorted(joined_rows(one_after_the_other(profile).jobs), key=lambda row: row.job_id)
     assert "'w0!0' is suspended, and what is left of its ParallelTaskProfile cannot be made" in caplog.text
     assert (first.execution_time or 0.0) > 160
+
+
+def test_a_job_that_nobody_has_go_on_is_killed(caplog: pytest.LogCaptureFixture) -> None:
+    jobs = [StaticJob("0", 0.0, 1, DelayProfile(100.0)), StaticJob("1", 0.0, 2, DelayProfile(300.0))]
+    lists = [ExternalEventList.of([(40.0, json.dumps({"slurm": "scontrol suspend 0"}))], corrected=True)]
+    conf = configuration_of(f"NodeName=n[0-3] CPUs=1\n{TIERS.replace('n[1-4]', 'ALL')}\n")
+    made = simulate(described_platform("n[0-3]"), Workload(jobs), SlurmScheduler(conf), external_events=lists)
+    states = {row.job_id: row.final_state for row in joined_rows(made.jobs)}
+    assert states == {"0": FinalJobState.COMPLETED_KILLED, "1": FinalJobState.COMPLETED_SUCCESSFULLY}
+    assert "'w0!0' is suspended, and nobody has it go on: it is killed, as all else is over" in caplog.text
 
 
 class Noted:

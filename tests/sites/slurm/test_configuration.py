@@ -387,3 +387,16 @@ def test_partitions_are_those_that_a_real_slurm_prints() -> None:
     conf = configuration_of(PARTITIONS)
     shown = configuration_of("\n".join(["NodeName=n[0-8] CPUs=4", *printed]))
     assert shown.partitions == conf.partitions
+
+
+def test_words_of_a_site_that_decide_nothing_are_not_named() -> None:
+    """Recordings with all of these have the starts that they have without."""
+    words = "InactiveLimit=5 BatchStartTimeout=2 PrologFlags=Alloc,Contain RebootProgram=/bin/true ResvProlog=/bin/true"
+    more = "SlurmctldParameters=enable_configless,cloud_dns SelectTypeParameters=CR_CPU,CR_Pack_Nodes"
+    lines = [*words.split(), *more.split(), "SelectType=select/cons_tres", "CompleteWait=32", "NodeName=n0 TmpDisk=9"]
+    lines.append("SchedulerParameters=defer")
+    assert configuration_of("\n".join(lines)).not_followed == ()
+    others = "SlurmctldParameters=enable_configless,preempt_send_user_signal", "Prolog=/bin/true", "MaxTasksPerNode=9"
+    assert [each.name for each in configuration_of("\n".join(others)).not_followed] == [
+        each.partition("=")[0] for each in others
+    ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -100,14 +102,22 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 def recorded_plan(run: Mapping[str, Any]) -> Plan:
     """The plan of a recording, to record it again: the same commands at the same times, also those that failed.
 
-    The numbers of jobs in its commands are those of the recording, as all jobs are submitted in the same order.
+    Numbers of jobs in its commands become places in the plan: tasks of arrays get numbers when they start, so that the
+    next job has another number in each recording.
 
     Args:
         run: the recording.
     """
-    accounted = {"AccountingStorageType": ACCOUNTED} if run["dbd"] else {}
+    places = {str(each["id"]): place for place, each in enumerate(run["submissions"])}
+    accounted = {"AccountingStorageType": ACCOUNTED} if run.get("dbd") else {}
     submissions = [
-        Asked(_sent(each), each.get("runs") or [each["run"]], each["user"], each["args"], each.get("exit", 0))
+        Asked(
+            _sent(each),
+            each.get("runs") or [each["run"]],
+            each["user"],
+            [_placed(word, places) if "after" in word else word for word in each["args"]],
+            each.get("exit", 0),
+        )
         for each in run["submissions"]
     ]
     ends = [time for time, _ in run["log"]]
@@ -118,10 +128,10 @@ def recorded_plan(run: Mapping[str, Any]) -> Plan:
         msgspec.convert(run["nodes"], list[Nodes]),
         run["partitions"],
         submissions,
-        [Given(_sent(each), each["cmd"]) for each in run["events"]],
-        gres=run["gres"],
-        topology=run["topology"],
-        setup=[shlex.split(words)[2:] for words, _ in run["setup"]],
+        [Given(_sent(each), list(_command(each["cmd"], places))) for each in run["events"]],
+        gres=run.get("gres", ""),
+        topology=run.get("topology", ""),
+        setup=[shlex.split(words)[2:] for words, _ in run.get("setup", ())],
         longest=math.ceil(max(ends, default=0.0)) + MORE,
     )
 
@@ -130,3 +140,19 @@ def _sent(row: Mapping[str, Any]) -> float:
     """When a command was sent; short recordings have only the time of its answer."""
     time: float = row.get("t_sent", row["t_returned"])
     return time
+
+
+def _command(words: list[str], places: Mapping[str, int]) -> Iterator[str]:
+    """A command with the places of jobs in place of their numbers."""
+    for before, word in pairwise(["", *words]):
+        is_job = re.fullmatch(r"(JobId=)?[0-9]+([_+,][][0-9_+,-]*)?", word) and before != "-s"
+        yield _placed(word, places) if is_job or "after" in word else word
+
+
+def _placed(text: str, places: Mapping[str, int]) -> str:
+    """A text with the places of jobs in place of their numbers: those after a mark, and not those of tasks."""
+
+    def place(found: re.Match[str]) -> str:
+        return f"{{{places[found[0]]}}}" if found[0] in places else found[0]
+
+    return re.sub(r"(?<![0-9_+[-])[0-9]+", place, text)

@@ -31,6 +31,7 @@ def run_plan(folder: Path, made: Plan, database_port: int, speed: int, stopped: 
     """The recording of a plan. This process must run in Slurm's time."""
     with planned(folder, made, database_port) as cluster:
         said = drive(cluster, stopped)
+        cluster.check()
     recorded = recording(made, said, cluster.answers, speed)
     host = re.escape(socket.gethostname().partition(".")[0])
     text = re.sub(rf"\b{host}\b", "head", json.dumps(recorded).replace(str(folder), "/tmp/slurm"))

@@ -419,7 +419,15 @@ go_on(Actions *self, PyObject *given)
     double seconds = next_step(self, most);
     PyObject *ended = seconds > DBL_MAX ? PyList_New(0) : make_step(self, seconds);
     retire_all(self);
-    return ended ? Py_BuildValue("dN", seconds, ended) : NULL;
+    PyObject *length = ended ? PyFloat_FromDouble(seconds) : NULL, *made = length ? PyTuple_New(2) : NULL;
+    if (!made) {
+        Py_XDECREF(ended);
+        Py_XDECREF(length);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(made, 0, length);
+    PyTuple_SET_ITEM(made, 1, ended);
+    return made;
 }
 
 PyMethodDef actions_methods[] = {

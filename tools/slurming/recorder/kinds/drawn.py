@@ -278,6 +278,14 @@ def _changes(draw: Random, site: Site, asked: list[Asked], count: int) -> list[G
     return made
 
 
+def _magnetic(draw: Random, site: Site) -> list[Given]:
+    """A reservation that attracts the jobs of its users."""
+    start, users = draw.choice([0, 60, 120]), draw.choice(["u1", "u1,u2"])
+    words = ["ReservationName=m", f"StartTime=now+{start}", f"Duration={draw.randint(2, 4)}", f"Users={users}"]
+    nodes = f"Nodes={some_nodes(draw, site, 3)}"
+    return [Given(1.0, ["scontrol", "create", "reservation", *words, nodes, "Flags=MAGNETIC"])]
+
+
 FLAGS = ("FLEX", "IGNORE_JOBS", "MAINT", "OVERLAP", "SPEC_NODES", "ANY_NODES", "STATIC_ALLOC")
 
 
@@ -406,6 +414,7 @@ def _plan(draw: Random, kind: str) -> Plan:
         events += _commands(draw, site, asked, draw.randint(12, 22))
     if kind == "drawn_limits":
         events += _changes(draw, site, asked, draw.randint(0, 3))
+        events += _magnetic(draw, site) if draw.random() < 0.5 else []
     if kind == "drawn_reservations":
         reserved, asked = _reservations(draw, site, asked)
         events += reserved

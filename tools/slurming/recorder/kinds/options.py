@@ -268,6 +268,7 @@ CLUSTER: tuple[Row, ...] = (
     Row("MaxMemPerCPU", lambda draw, site: [str(site.memory // site.cores // 2)] if site.shared else [], "limits"),
     Row("DefCpuPerGPU", lambda draw, site: ["2"] if site.gpus else [], "gpus"),
     Row("DefMemPerGPU", lambda draw, site: [str(site.memory // 4)] if site.gpus and site.shared else [], "gpus"),
+    Row("CompleteWait", _either("10", "30"), "limits"),
     Row("TopologyParam", lambda draw, site: ["TopoOptional"] if site.tree else [], "places"),
 )
 """Keys of the cluster, besides those of the selection, the accounting and the plugins."""
@@ -305,7 +306,7 @@ SCHEDULER: tuple[Row, ...] = (
     _number("sched_max_job_start", 1, 2),
     _number("sched_min_interval", 1000000, 5000000),
     _flag("allow_zero_lic", "people"),
-    _flag("assoc_limit_stop", "people"),
+    Row("assoc_limit_stop", lambda draw, site: ["assoc_limit_stop"] if site.accounts else [], "people"),
     _flag("bf_licenses", "people"),
     _flag("bf_one_resv_per_job"),
     _flag("bf_running_job_reserve"),
