@@ -23,7 +23,7 @@ from typing import Final
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-from handbook import checking, plain, searching  # noqa: E402 (its folder is on the path now)
+from handbook import checking, plain, searching
 
 _NEEDED: Final = ("sphinx", "myst_parser", "furo", "sphinx_copybutton", "sphinx_design")
 _READ: Final = "read"

@@ -23,7 +23,7 @@ from typing import Final
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-from drawing import automata  # noqa: E402 (its folder is on the path now)
+from drawing import automata
 
 FIGURES: Final = ROOT / "docs" / "figures"
 

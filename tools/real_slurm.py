@@ -53,16 +53,16 @@ import msgspec
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT)]
 
-from slurming.accounting import AccountedCluster, database  # noqa: E402 (its folder is on the path now)
-from slurming.clusters import Cluster  # noqa: E402
-from slurming.recorder.archives import pack  # noqa: E402
-from slurming.recorder.drawn import drawn_by, drawn_table  # noqa: E402
-from slurming.recorder.kinds import KINDS, plan  # noqa: E402
-from slurming.recorder.plans import Plan, recorded_plan  # noqa: E402
-from slurming.recorder.runs import chosen, record_all, run_plan  # noqa: E402
-from slurming.running import run, text_of  # noqa: E402
-from slurming.sites import site  # noqa: E402
-from slurming.situations import DATA, Asked, Situation, expanded, read_situations  # noqa: E402
+from slurming.accounting import AccountedCluster, database
+from slurming.clusters import Cluster
+from slurming.recorder.archives import pack
+from slurming.recorder.drawn import drawn_by, drawn_table
+from slurming.recorder.kinds import KINDS, plan
+from slurming.recorder.plans import Plan, recorded_plan
+from slurming.recorder.runs import chosen, record_all, run_plan
+from slurming.running import run, text_of
+from slurming.sites import site
+from slurming.situations import DATA, Asked, Situation, expanded, read_situations
 
 __all__ = ["DATA", "Asked", "Situation", "expanded", "read_situations", "record", "site"]
 

@@ -26,10 +26,10 @@ from typing import Any, Final
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tools")]
 
-from slurm_equality import seeds_of  # noqa: E402
-from slurming.recorder.clusters import Planned  # noqa: E402 (its folder is on the path now)
-from slurming.recorder.plans import Nodes, Plan  # noqa: E402
-from slurming.situations import expanded  # noqa: E402
+from slurm_equality import seeds_of
+from slurming.recorder.clusters import Planned
+from slurming.recorder.plans import Nodes, Plan
+from slurming.situations import expanded
 
 __all__ = ["KINDS", "ask"]
 

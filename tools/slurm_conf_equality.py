@@ -27,11 +27,11 @@ from typing import Any, Final, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-from slurming.confs import drawn, drawn_keys, expected_keys  # noqa: E402
-from slurming.controller import OWN_KEYS, Answer, ask  # noqa: E402
+from slurming.confs import drawn, drawn_keys, expected_keys
+from slurming.controller import OWN_KEYS, Answer, ask
 
-from batprotocol.errors import InputError  # noqa: E402 (its folder is on the path now)
-from batprotocol.sites.slurm.configuration import (  # noqa: E402
+from batprotocol.errors import InputError
+from batprotocol.sites.slurm.configuration import (
     NodeLine,
     PartitionLine,
     SlurmConfiguration,

@@ -40,8 +40,8 @@ from typing import Final
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from batprotocol.studies.comparing.pairs import KINDS, causes_of  # noqa: E402 (its folder is on the path now)
-from batprotocol.studies.recorded import (  # noqa: E402
+from batprotocol.studies.comparing.pairs import KINDS, causes_of
+from batprotocol.studies.recorded import (
     Replay,
     SlurmRun,
     WaitAgreement,
@@ -54,7 +54,7 @@ from batprotocol.studies.recorded import (  # noqa: E402
     replayed_schedule,
     waits_judged,
 )
-from batprotocol.studies.slurm_moments import drawn_phases_of  # noqa: E402
+from batprotocol.studies.slurm_moments import drawn_phases_of
 
 __all__ = ["Found", "rows", "runs_of", "simulations", "table", "wait_lines"]
 

@@ -366,6 +366,7 @@ class Store:
         self._unfinished = ""
         self._new: list[_KnownRuns] = []  # they have their folders, and the index lacks them
         self._indexed_at = -math.inf
+        self._others: dict[str, _KnownRuns] = {}  # the index lacked them when the store was opened to be read
         self._expect_store(writes)
         if writes:
             for name in (_RUNS, _UNFINISHED):
@@ -375,6 +376,8 @@ class Store:
             if writes:
                 self._take_place()
                 self._reconcile()
+            else:
+                self._look_for_others()
         except BaseException:
             self.close()
             raise
@@ -417,6 +420,26 @@ class Store:
         if gone:
             self._index.drop(gone)
         self._take(found for found in map(self._read, sorted(folders - known.keys())) if found is not None)
+
+    def _look_for_others(self) -> None:
+        """Read the folders of runs that the index lacks: their program was killed, or writes the index soon."""
+        known = self._index.keys()
+        with suppress(OSError):
+            found = map(self._read, sorted(set(self._folders()) - known.keys()))
+            self._others = {each.entry.key: each for each in found if each is not None}
+
+    def _entries(self) -> dict[str, IndexedRun]:
+        """All runs, by their keys."""
+        found = self._index.entries() | {key: each.entry for key, each in self._others.items()}
+        return dict(sorted(found.items()))
+
+    def _measured(self, keys: set[str] | None = None) -> dict[tuple[str, str], dict[str, float]]:
+        """The metrics of all runs, or of the given runs, by the keys of runs and measures."""
+        found = self._index.measured(keys)
+        for key, each in self._others.items():
+            if keys is None or key in keys:
+                found |= {(key, measure): dict(metrics) for measure, metrics in each.metrics.items()}
+        return found
 
     def _take(self, found: Iterable[_KnownRuns]) -> None:
         """Add these runs to the index, at the latest with the first ones after a quarter of a second."""
@@ -474,7 +497,7 @@ class Store:
 
     def states(self) -> dict[str, str]:
         """The states of all runs in the store, by their keys."""
-        return self._index.keys()
+        return self._index.keys() | {key: each.entry.state for key, each in self._others.items()}
 
     def want(self, runs: Sequence[Run]) -> None:
         """Record that a study wants these runs. `rows` returns them in place of others with the same axes."""
@@ -588,7 +611,7 @@ class Store:
             all: whether to include runs that no study wants any more, for example because a scheduler has changed
                 since. Then a run has a row for each measure.
         """
-        entries, metrics, measures = self._index.entries(), self._index.measured(), self._measures()
+        entries, metrics, measures = self._entries(), self._measured(), self._measures()
         if not all:
             return Rows(
                 [
@@ -610,7 +633,7 @@ class Store:
 
     def rows_of(self, runs: Sequence[Run]) -> Rows:
         """The rows of those of the given runs that are in the store, with the order and the axes of the given runs."""
-        known, metrics = self._index.entries(), self._index.measured({run.key for run in runs})
+        known, metrics = self._entries(), self._measured({run.key for run in runs})
         keys: dict[int, str] = {}
         found = []
         for run in runs:
@@ -621,7 +644,14 @@ class Store:
         return Rows(found)
 
     def _measures(self) -> dict[str, Measure]:
-        return {key: msgspec.convert(described, Measure) for key, described in self._index.measures().items()}
+        return {key: msgspec.convert(described, Measure) for key, described in self._described().items()}
+
+    def _described(self) -> dict[str, Any]:
+        """The description of each measure, by its key."""
+        found = self._index.measures()
+        for each in self._others.values():
+            found |= dict(each.measures)
+        return found
 
     def _row(
         self,
@@ -657,11 +687,11 @@ class Store:
         """
         count = 0
         here = self._index.keys()
-        metrics, measures = other._index.measured(), other._index.measures()
+        metrics, measures = other._measured(), other._described()
         ways: dict[str, dict[str, Mapping[str, float]]] = {}
         for (key, measure), values in metrics.items():
             ways.setdefault(key, {})[measure] = values
-        for entry in other._index.entries().values():
+        for entry in other._entries().values():
             state = here.get(entry.key)
             if state is not None and (state == DONE or entry.state != DONE):
                 continue

@@ -19,6 +19,7 @@ TESTED = {
     ),
     "model._hosts": ("model/test_free_hosts.py", "compiled and (taking or left or refused)"),
     "policies._plan": ("policies/slurm/test_compiled_plans.py", "not many"),
+    "policies._profile": ("policies/test_open_hosts.py", "timeline_does or error"),
     "results._lines": ("results/test_native_lines.py", "equal or refused"),
     "simulator.actions._actions": (
         "simulator/test_actions.py",

@@ -21,6 +21,6 @@ def test_random_runs_of_a_machine_that_did_nothing_else_are_repeated() -> None:
             if run["seed"] in range(31, 35):
                 sums.update(judged(run, replayed(run))._asdict() | {"misses": 0})
     assert sums["starts"] > 2500
-    assert sums["near"] >= 0.95 * sums["starts"]
-    assert sums["ordered"] >= 0.99 * sums["pairs"]
-    assert sums["placed"] >= 0.95 * sums["starts"]
+    assert sums["near"] >= 0.985 * sums["starts"]
+    assert sums["ordered"] >= 0.995 * sums["pairs"]
+    assert sums["placed"] >= 0.98 * sums["starts"]

@@ -106,6 +106,14 @@ def test_plans_are_what_slurm_can_take(made: Plan) -> None:
     assert {name for pattern in named for name in expanded(pattern)} <= nodes
 
 
+def test_usage_that_never_fades_has_a_period_of_resets() -> None:
+    """slurmctld refuses `PriorityDecayHalfLife=0` alone."""
+    confs = [plan(kind, seed).slurm_conf for kind in ("drawn_people", "drawn_reservations") for seed in range(100)]
+    never = [each for each in confs if each.get("PriorityDecayHalfLife") == "0"]
+    assert never
+    assert all("PriorityUsageResetPeriod" in each for each in never)
+
+
 ALWAYS = {("cluster", "clustername"), ("node", "nodename")}
 """What the recorder itself writes for each plan."""
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import textwrap
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -317,6 +319,24 @@ def test_a_store_that_was_killed_goes_on(killed: str, tmp_path: Path) -> None:
     assert [(row.key, row.metrics) for row in again] == [(row.key, row.metrics) for row in rows]
     if killed == "folder":
         assert contents(again[0].folder) == contents(str(tmp_path / "away"))
+
+
+def test_runs_that_the_index_lacks_are_read(tmp_path: Path) -> None:
+    """A program was killed before it wrote the index: a table of its runs has all that have a folder."""
+    study = Study(scheduler=["fcfs", "easy"], workload=SMALL)
+    rows = study.run(tmp_path / "store", processes=1)
+    with closing(sqlite3.connect(tmp_path / "store" / "index.sqlite")) as index:
+        for table in ("runs", "measured"):
+            index.execute(f"DELETE FROM {table} WHERE key = ?", (rows[0].key,))
+        index.execute("DELETE FROM measures")
+        index.commit()
+    with Store(tmp_path / "store", writes=False) as store:
+        assert store.states().keys() == {row.key for row in rows}
+        for found in (study.rows(tmp_path / "store"), store.rows(), store.rows(all=True)):
+            assert {row.key: row.metrics for row in found} == {row.key: row.metrics for row in rows}
+        with Store(tmp_path / "merged", writes=True) as merged:
+            assert merged.merge(store) == len(rows)
+            assert {row.key: row.metrics for row in merged.rows(all=True)} == {row.key: row.metrics for row in rows}
 
 
 def test_two_programs_on_one_store(tmp_path: Path) -> None:

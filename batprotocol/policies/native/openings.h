@@ -269,7 +269,9 @@ first_time(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t c
         }
     }
     if (!PyErr_Occurred()) {
-        qsort(openings.all, (size_t)openings.count, sizeof *openings.all, by_begin);
+        if (openings.count) {
+            qsort(openings.all, (size_t)openings.count, sizeof *openings.all, by_begin);
+        }
         Opening *open = PyMem_Malloc(((size_t)openings.count + 1) * sizeof *open);
         found = open ? sweep(&openings, open, (Py_ssize_t)wanted, others, more, arguments[6], arguments[9])
                      : PyErr_NoMemory();

@@ -27,6 +27,7 @@ from batprotocol.policies.slurm.resources import (
     CoreRows,
     FreeResources,
     GresOffer,
+    JobRecords,
     LaterResources,
     NodeDemand,
     demand_of,
@@ -69,8 +70,7 @@ class Consumable:
         self._most_cpus = max((node.cpus for node in cluster.nodes), default=0)
         self._used = 0
         self._ends: list[tuple[float, float, int, int]] = []
-        self._made: dict[tuple[int, int], float] = {}
-        self._tasks: dict[str, float] = {}
+        self._records = JobRecords()
         self._jobs: dict[int, SlurmJob] = {}
         self._numbers = self._of_users = 0
         self._keys: dict[str, int] = {}
@@ -107,7 +107,7 @@ class Consumable:
         self._of_users += _is_of_user(job, job.partition)
         key = self._keys[job.id] = self._numbers
         self._jobs[key] = job
-        insort(self._ends, (job.end, self._made_at(job), job.number, key))
+        insort(self._ends, (job.end, self._records.made_at(job), job.number, key))
 
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
@@ -116,7 +116,7 @@ class Consumable:
         self._used &= ~bits_of(node for node in job.placement.cpus if not self._room.jobs[node])
         self._of_users -= _is_of_user(job, job.partition)
         key = self._keys.pop(job.id)
-        del self._jobs[key], self._ends[bisect_left(self._ends, (job.end, self._made_at(job), job.number, key))]
+        del self._jobs[key], self._ends[bisect_left(self._ends, (job.end, self._records.made_at(job), job.number, key))]
 
     def _kept(self, job: SlurmJob) -> NodeShare:
         """The share that a job keeps from others: without its CPUs if an operator has suspended it."""
@@ -139,17 +139,6 @@ class Consumable:
         if all(self._room.cpus[node] >= cpus for node, cpus in job.placement.cpus.items()):
             self._room.take(self._stopped.pop(job.placement), -1)
             self._room.take(job.placement)
-
-    def _made_at(self, job: SlurmJob) -> float:
-        """When Slurm made the record of a job. It makes one for the other tasks of an array when a task starts."""
-        number = job.number, job.task
-        found = self._made.get(number)
-        if found is None:
-            found = self._tasks.get(job.array, job.submitted) if job.array else job.submitted
-            self._made[number] = found
-            if job.array:
-                self._tasks[job.array] = job.started
-        return found
 
     def now(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
@@ -499,10 +488,10 @@ class NodeChoice:
         weight, room, cluster = self._selection.weight, self._room, self._selection.cluster
         if self._job.spreads:
             return sorted(nodes, key=lambda node: (weight(node), node))
-        if cluster.select.serial_at_end and self._demand.cpus == 1 and self._counts[1] == 1:
-            return sorted(nodes, key=lambda node: (weight(node), -node))
         if cluster.select.least_loaded or self._partition.is_spread:
             return sorted(nodes, key=lambda node: (weight(node), -room.idle_share(node), node))
+        if cluster.select.serial_at_end and self._demand.cpus == 1 and self._counts[1] == 1:
+            return sorted(nodes, key=lambda node: (weight(node), -node))
         return None
 
     @property

@@ -29,6 +29,7 @@ __all__ = [
     "CoreRows",
     "FreeResources",
     "GresOffer",
+    "JobRecords",
     "LaterResources",
     "NodeDemand",
     "NodeHolders",
@@ -38,6 +39,20 @@ __all__ = [
 
 
 # Whole nodes that jobs share (PreemptMode=SUSPEND and GANG): at most one of the jobs of a node runs
+
+
+class JobRecords:
+    """When Slurm made the records of jobs: it makes one for the other tasks of an array when a task starts."""
+
+    def __init__(self) -> None:
+        self._made, self._last = dict[tuple[int, int], float](), dict[str, float]()
+
+    def made_at(self, job: SlurmJob) -> float:
+        """When the record of a job was made that has started."""
+        found = self._made.setdefault((job.number, job.task), self._last.get(job.array or "", job.submitted))
+        if job.array:
+            self._last[job.array] = max(self._last.get(job.array, 0.0), job.started)
+        return found
 
 
 class NodeHolders:
@@ -67,7 +82,9 @@ class NodeHolders:
                 planes[0] |= nodes
         return planes[-1]
 
-    def freed(self, ends: Iterable[tuple[float, int, int]], gone: Collection[SlurmJob], most: int) -> list[int]:
+    def freed(
+        self, ends: Iterable[tuple[float, tuple[float, int], int]], gone: Collection[SlurmJob], most: int
+    ) -> list[int]:
         """The nodes that have fewer jobs after the first end, the second one...: the others keep them until theirs.
 
         Args:
@@ -77,8 +94,8 @@ class NodeHolders:
         """
         left = {(job.end, job.number, nodes): nodes for job, nodes in self._nodes.items() if job not in gone}
         freed, bits, counts = [], 0, Counter(node for nodes in left.values() for node in members(nodes))
-        for end in ends:
-            for node in members(left.pop(end, 0)):
+        for end, (_, number), nodes in ends:
+            for node in members(left.pop((end, number, nodes), 0)):
                 counts[node] -= 1
                 bits |= (counts[node] < most) << node
             freed.append(bits)

@@ -387,6 +387,10 @@ class SlurmScheduler(Allocating, Scheduler):
             controller.no_more()
         controller.settle(self.now)
         if self._all_submitted and self._all_injected and controller.jobs and controller.is_stuck():
+            for job_id in self._suspended:
+                logger.warning(
+                    "%s is suspended, and nobody has it go on: it is killed, as all else is over", shown(job_id)
+                )
             controller.give_up(self.now)
         time = controller.next_time()
         if not self._is_finished and self._all_submitted and not controller.jobs:

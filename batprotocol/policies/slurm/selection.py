@@ -24,7 +24,7 @@ from batprotocol.policies.slurm.cluster import (
     runs,
 )
 from batprotocol.policies.slurm.queue import HetJob, JobStage, NodeShare, SlurmEntry, SlurmJob
-from batprotocol.policies.slurm.resources import NodeHolders
+from batprotocol.policies.slurm.resources import JobRecords, NodeHolders
 from batprotocol.sites.slurm.configuration import SwitchLine
 
 if TYPE_CHECKING:
@@ -500,7 +500,8 @@ class Linear:
         self._holders = NodeHolders()
         self.overlaps = self._takes_turns = cluster.gang is not None
         """Whether a node may have two jobs, of which one is suspended."""
-        self._ends: list[tuple[float, int, int]] = []
+        self._ends: list[tuple[float, tuple[float, int], int]] = []
+        self._records = JobRecords()
         self._frees: NodeReleases | None = None
         self._releases: Releases | None = None
         self._freed: list[int] | None = None  # the nodes of the first one, two... jobs to end
@@ -529,14 +530,15 @@ class Linear:
         if not job.is_stopped:
             self._holders.enter(job)
             self._busy |= job.placement.nodes
-        insort(self._ends, (job.end, job.number, job.placement.nodes))
+        insort(self._ends, (job.end, (self._records.made_at(job), job.number), job.placement.nodes))
         self._freed = self._frees = self._releases = None
 
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
         assert job.placement is not None
         self._let_go(job)
-        del self._ends[bisect_left(self._ends, (job.end, job.number, job.placement.nodes))]
+        record = self._records.made_at(job), job.number
+        del self._ends[bisect_left(self._ends, (job.end, record, job.placement.nodes))]
         self._freed = self._frees = self._releases = None
 
     def _let_go(self, job: SlurmJob) -> None:

@@ -195,6 +195,16 @@ def test_a_profile_without_a_rest_is_named(caplog: pytest.LogCaptureFixture) -> 
     assert (first.execution_time or 0.0) > 160
 
 
+def test_a_job_that_nobody_has_go_on_is_killed(caplog: pytest.LogCaptureFixture) -> None:
+    jobs = [StaticJob("0", 0.0, 1, DelayProfile(100.0)), StaticJob("1", 0.0, 2, DelayProfile(300.0))]
+    lists = [ExternalEventList.of([(40.0, json.dumps({"slurm": "scontrol suspend 0"}))], corrected=True)]
+    conf = configuration_of(f"NodeName=n[0-3] CPUs=1\n{TIERS.replace('n[1-4]', 'ALL')}\n")
+    made = simulate(described_platform("n[0-3]"), Workload(jobs), SlurmScheduler(conf), external_events=lists)
+    states = {row.job_id: row.final_state for row in joined_rows(made.jobs)}
+    assert states == {"0": FinalJobState.COMPLETED_KILLED, "1": FinalJobState.COMPLETED_SUCCESSFULLY}
+    assert "'w0!0' is suspended, and nobody has it go on: it is killed, as all else is over" in caplog.text
+
+
 class Noted:
     """Notes what the gang scheduler does."""
 

@@ -18,7 +18,7 @@ from batprotocol.model.hosts import frozen_hosts
 from batprotocol.policies.slurm import SlurmScheduler
 from batprotocol.policies.slurm.clock import USUAL, Phases
 from batprotocol.policies.slurm.cluster import cluster_of, members
-from batprotocol.policies.slurm.queue import SlurmJob
+from batprotocol.policies.slurm.queue import NodeShare, SlurmJob
 from batprotocol.policies.slurm.resources import tasks_dealt
 from batprotocol.policies.slurm.selection import Linear, runs
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
@@ -357,3 +357,23 @@ def test_the_first_come_loop_takes_the_records_of_arrays(plugin: str, first: str
     last = {"nodes": 4, "runs": 30.0, "slurm": {"number": 10}}
     found = starts(f"SchedulerType=sched/{plugin}\n{NODES}\n{ALL}", *jobs, last)
     assert list(found)[:2] == ["0", first]
+
+
+def test_jobs_with_the_same_end_are_taken_away_by_their_records() -> None:
+    """As in a recorded run with whole nodes: the record of a later task is younger than jobs submitted before."""
+    cluster = cluster_of(configuration_of(f"{NODES}\n{ALL}"))
+    linear, made = Linear(cluster), []
+    for number, array, nodes in ((1, "a", 1), (1, "a", 2), (2, None, 4)):
+        job = SlurmJob(f"w!{number}_{len(made)}", number, float(number), cluster.partitions, 10)
+        job.array, job.task, job.started, job.end = array, len(made), 50.0, 100.0
+        job.placement = NodeShare(nodes, dict.fromkeys(members(nodes), 1))
+        linear.take(job)
+        made.append(job)
+    asking = SlurmJob("w!9", 9, 60.0, cluster.partitions, 10)
+    asking.min_nodes = asking.max_nodes = asking.tasks = 2
+    found = linear.earliest(asking, cluster.partitions[0], 0b0111, 60)
+    assert found is not None
+    assert found.placement.nodes == 0b101  # n0 of the first task, and n2; the second task has a younger record
+    for job in made:
+        linear.give_back(job)
+    assert linear.used == 0

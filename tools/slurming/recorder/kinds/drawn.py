@@ -402,6 +402,8 @@ def _plan(draw: Random, kind: str) -> Plan:
         conf |= factors(draw) | {"AccountingStorageEnforce": draw.choice(["associations", "associations,limits,qos"])}
         setup = _setup(draw, draw.choice([0, 1, 2, 3]))
     conf |= {name: " ".join(value) for name, *value in _drawn(draw, CLUSTER, site, kind, 3)}
+    if conf.get("PriorityDecayHalfLife") == "0":
+        conf.setdefault("PriorityUsageResetPeriod", "NONE")  # slurmctld wants one that is said then
     if "preempts" in THEMES[kind] and (kind != "drawn_site" or draw.random() < 0.4):
         conf |= _preempts(draw, bool(site.accounts) and draw.random() < 0.6, setup)
     conf |= {"GresTypes": "gpu"} if site.gpus else {}
