@@ -5,7 +5,8 @@
 # Guess: jobs that are submitted in the same order to a new cluster get the same numbers, so that a script of commands such as
 # `scancel 7` or `-d afterany:3` can be run once more.
 # Seen: an array takes one number. Each task that starts while others wait takes one more from the same counter. So the job after an
-# array of five has the next number, or the fourth one, if three tasks have started meanwhile.
+# array of five has the next number, or one that is three larger, if three tasks have started meanwhile. A command of such a script
+# then reaches another job, without an error.
 # Here: `tools/real_slurm.py --again` names the jobs in commands by their places in the plan, and not by their numbers.
 set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/_slurm.sh"

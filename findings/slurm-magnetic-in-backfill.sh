@@ -2,10 +2,9 @@
 # Backfill starts jobs in magnetic reservations, and plans a job that one attracts twice.
 #
 # Versions: Slurm 22.05.8 (Debian 12).
-# Guess: a reservation with Flags=MAGNETIC attracts jobs in the main loop only, as the manuals of later versions say that backfill
-# considers it with bf_allow_magnetic_resv.
+# Guess: a reservation with Flags=MAGNETIC attracts jobs in the main loop only, and backfill plans each job once.
 # Seen: with the main loop off, a job that names no reservation starts in it. One that waits is planned twice in each run, in the
-# reservation and then outside of it.
+# reservation and then outside of it. So one job has plans on two nodes, and who reads the log for its start finds both.
 # Here: the policy `slurm` plans such jobs twice, in the reservation first.
 set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/_slurm.sh"

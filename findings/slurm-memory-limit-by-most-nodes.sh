@@ -5,6 +5,7 @@
 # Guess: a job that wants more memory of a node than MaxMemPerNode is refused when it is submitted.
 # Seen: `--mem` above the limit is taken, and the job waits for ever. With `--mem-per-cpu`, the tasks are divided by the most nodes
 # that the job names, before its nodes are known: without `-N`, four tasks run on one node with more than twice the limit.
+# So the limit does not keep memory for others, and a job above it gets no error to mend it by.
 # Here: the policy `slurm` counts in the same way, and keeps such jobs waiting.
 set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/_slurm.sh"

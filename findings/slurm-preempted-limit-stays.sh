@@ -5,6 +5,7 @@
 # Guess: the limit is one of running time, so that the end of a job moves by the time for which it was suspended.
 # Seen: so it is after `scontrol suspend`, and where select/cons_tres suspends a job for one of a higher tier. Where select/linear
 # does, the end stays: a job of one minute that gave way for most of it is killed after the rest, with the state PREEMPTED.
+# So users lose work that their limit allowed, and the state does not name the limit.
 # Here: the policy `slurm` moves the limit in the same cases.
 set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/_slurm.sh"

@@ -447,7 +447,7 @@ SURPRISES: Final = (
         "slurm",
         _SLURM,
         "backfill starts jobs in magnetic reservations, and plans those that wait twice",
-        "the main loop does, as manuals of later versions say",
+        "only the main loop does so, and a job is planned once",
         "the policy `slurm` plans them twice",
         (
             "findings/slurm-magnetic-in-backfill.sh",
