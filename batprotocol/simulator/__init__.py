@@ -22,8 +22,9 @@ from batprotocol.workloads import __all__ as _inputs
 if TYPE_CHECKING:
     from batprotocol.errors import InputError
     from batprotocol.results import *
-    from batprotocol.simulator.batsim.simulator import SimulationOptions, Simulator
+    from batprotocol.simulator.batsim.simulator import Simulator
     from batprotocol.simulator.components import connect, load_library
+    from batprotocol.simulator.options import SimulationOptions
     from batprotocol.simulator.recorder import SimulationRecorder
     from batprotocol.simulator.simulation import DecisionComponent, Player, Watcher, simulate, watched
     from batprotocol.workloads import *
@@ -46,8 +47,9 @@ __all__ = [
 
 # Whoever needs one of these modules does not wait for the others.
 _MODULES = {
-    "batsim.simulator": ("SimulationOptions", "Simulator"),
+    "batsim.simulator": ("Simulator",),
     "components": ("connect", "load_library"),
+    "options": ("SimulationOptions",),
     "recorder": ("SimulationRecorder",),
     "simulation": ("DecisionComponent", "Player", "Watcher", "simulate", "watched"),
 }

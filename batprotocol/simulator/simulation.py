@@ -13,7 +13,8 @@ from batprotocol.errors import SchedulerError, expect_instance, expect_options, 
 from batprotocol.model import ForceSimulationStopEvent, Message
 from batprotocol.model.planned_jobs import HostPlanner, PlannerMaker
 from batprotocol.results import EnergyPoints, JobRows, Observer, Observers, Result, ResultFiles, Statistics
-from batprotocol.simulator.batsim.simulator import SimulationOptions, Simulator
+from batprotocol.simulator.batsim.simulator import Simulator
+from batprotocol.simulator.options import SimulationOptions
 from batprotocol.workloads import (
     ExternalEventList,
     Platform,

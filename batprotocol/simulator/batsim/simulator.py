@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final
 
 from mypy_extensions import mypyc_attr
 
@@ -19,6 +19,7 @@ from batprotocol.simulator.batsim.submitters import Submitter
 from batprotocol.simulator.copies import copied
 from batprotocol.simulator.machine.machine import SimulatedMachine
 from batprotocol.simulator.machine.queue import EventQueue
+from batprotocol.simulator.options import SimulationOptions
 from batprotocol.workloads import ExternalEventList, Platform, Workload
 from batprotocol.workloads.requests import asks_for_a_part
 from batprotocol.workloads.workload_files import TraceReader, read_traces
@@ -27,30 +28,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = [
-    "SimulationOptions",
     "Simulator",
     "assemble",
 ]
-
-
-# The options of a simulation, which `simulate` and `Simulator` share.
-
-
-class SimulationOptions(TypedDict, total=False):
-    """The options of a simulation.
-
-    Attributes:
-        energy: whether energy is measured, which needs the wattages of all hosts. By default, it is not.
-        rules: the rule set for both sides; by default, that of Batsim 5.0.0-rc2.
-        corrected: correct the behaviour of Batsim 5.0.0-rc2 that looks unintended. With rules beyond Batsim's, it is
-            always corrected.
-        init: the initialization data; by default, "".
-    """
-
-    energy: bool
-    rules: str
-    corrected: bool
-    init: str
 
 
 # Creation
