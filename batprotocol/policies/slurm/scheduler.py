@@ -290,6 +290,7 @@ class SlurmScheduler(Allocating, Scheduler):
         self._firsts: dict[str, SlurmJob] = {}
         self._suspended: dict[str, SuspendedRun] = {}  # by the ids of the jobs
         self._last: set[str] = set()  # runs that end now in any case
+        self._begin_again: set[str] = set()  # jobs that lose their work when they are suspended
         self._stopping: dict[str, SuspendedRun] = {}  # by the ids of the runs that Batsim is about to stop
         self._number = 0
         self._replies = Replies(self, None, name="slurm", nearly=1e-9)
@@ -476,9 +477,10 @@ class SlurmScheduler(Allocating, Scheduler):
         run.profile = None if profile is None else remaining(profile, progress)
         if done >= 1:
             run.profile = DelayProfile(_BRIEF)
-        elif run.profile is None:
+        elif run.profile is None and run.job.id not in self._begin_again:
+            self._begin_again.add(run.job.id)
             logger.warning(
-                "%s is suspended, and what is left of its %s cannot be made: it begins again when it goes on",
+                "%s is suspended, and what is left of its %s cannot be made: it begins again each time that it goes on",
                 shown(run.job.id),
                 "profile" if profile is None else type(profile).__name__,
             )

@@ -171,10 +171,11 @@ def test_short_cuts_change_no_start(seed: int, kind: str) -> None:
     assert simulated(seed, kind).scheduler.starts == simulated(seed, kind, is_quick=False).scheduler.starts
 
 
-def one_after_the_other(profile: Profile) -> Result:
-    """A job of 100 s that is suspended after a start of another one, for 20 s."""
-    other = json.dumps({"partition": "high"})
-    jobs = [StaticJob("0", 0.0, 4, profile), StaticJob("1", 50.0, 4, DelayProfile(20.0), extra_data=other)]
+def one_after_the_other(profile: Profile, *begins: float) -> Result:
+    """A job of 100 s that is suspended after the starts of others, by default of one, for 20 s each."""
+    high, short = json.dumps({"partition": "high"}), DelayProfile(20.0)
+    others = [StaticJob(str(n), at, 4, short, extra_data=high) for n, at in enumerate(begins or (50.0,), start=1)]
+    jobs = [StaticJob("0", 0.0, 4, profile), *others]
     conf = f"{SUSPENDS}\nNodeName=n[0-3] CPUs=1\n{TIERS.replace('n[1-4]', 'ALL')}\n"
     return simulate(described_platform("n[0-3] speed=1Gf"), Workload(jobs), SlurmScheduler(configuration_of(conf)))
 
@@ -190,9 +191,10 @@ def test_a_job_goes_on_where_it_was(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_profile_without_a_rest_is_named(caplog: pytest.LogCaptureFixture) -> None:
     """What is left of it is not known, so that it begins again."""
     profile = ParallelTaskProfile((100e9,) * 4, (0.0,) * 16)
-    first, _ = sorted(joined_rows(one_after_the_other(profile).jobs), key=lambda row: row.job_id)
-    assert "'w0!0' is suspended, and what is left of its ParallelTaskProfile cannot be made" in caplog.text
-    assert (first.execution_time or 0.0) > 160
+    first, *_ = sorted(joined_rows(one_after_the_other(profile, 50.0, 130.0).jobs), key=lambda row: row.job_id)
+    said = "'w0!0' is suspended, and what is left of its ParallelTaskProfile cannot be made"
+    assert caplog.text.count(said) == 1
+    assert (first.execution_time or 0.0) > 220
 
 
 def test_a_job_that_nobody_has_go_on_is_killed(caplog: pytest.LogCaptureFixture) -> None:
