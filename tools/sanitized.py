@@ -73,8 +73,9 @@ def run(command: list[str], names: Collection[str] = MODULES) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
+    is_only = sys.argv[1:2] == ["--only"]
+    if len(sys.argv) < (4 if is_only else 2) or sys.argv[1] in ("-h", "--help"):
         sys.exit(__doc__)
-    if sys.argv[1] == "--only":
+    if is_only:
         sys.exit(run(sys.argv[3:], [f"batprotocol.{name}" for name in sys.argv[2].split(",")]))
     sys.exit(run(sys.argv[1:]))
