@@ -612,9 +612,8 @@ class EntryShapes:
 
     def renew(self) -> None:
         """Entries are expected to run for longer or shorter than before."""
-        entries = [known[2] for known in self._known.values()]
-        self.__init__()  # type: ignore[misc]
-        for entry in entries:
+        for _, _, entry in list(self._known.values()):
+            self.remove(entry)
             self.add(entry)
 
     def among(self, most: int, movable: int, seconds: Callable[[int], float]) -> list[SiteEntry]:

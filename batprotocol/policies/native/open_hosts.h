@@ -616,9 +616,9 @@ open_again(OpenHosts *self, PyObject *const *arguments, Py_ssize_t count)
 
 static PyMethodDef open_methods[] = {
     {"advance", (PyCFunction)open_advance, METH_O, open_advance_doc},
-    {"again", (PyCFunction)(void (*)(void))open_again, METH_FASTCALL, open_again_doc},
-    {"change", (PyCFunction)(void (*)(void))open_change, METH_FASTCALL, open_change_doc},
-    {"earliest", (PyCFunction)(void (*)(void))open_earliest, METH_FASTCALL, open_earliest_doc},
+    {"again", FAST(open_again), open_again_doc},
+    {"change", FAST(open_change), open_change_doc},
+    {"earliest", FAST(open_earliest), open_earliest_doc},
     {NULL, NULL, 0, NULL},
 };
 

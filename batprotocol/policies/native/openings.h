@@ -467,13 +467,13 @@ pieces(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count
 }
 
 static PyMethodDef step_functions[] = {
-    {"change_amounts", (PyCFunction)(void (*)(void))change_amounts, METH_FASTCALL, change_amounts_doc},
-    {"change_jobs", (PyCFunction)(void (*)(void))change_jobs, METH_FASTCALL, change_jobs_doc},
-    {"change_steps", (PyCFunction)(void (*)(void))change_steps, METH_FASTCALL, change_steps_doc},
-    {"closed_times", (PyCFunction)(void (*)(void))closed_times, METH_FASTCALL, closed_times_doc},
-    {"leasts", (PyCFunction)(void (*)(void))leasts, METH_FASTCALL, leasts_doc},
-    {"first_time", (PyCFunction)(void (*)(void))first_time, METH_FASTCALL, first_time_doc},
-    {"pieces", (PyCFunction)(void (*)(void))pieces, METH_FASTCALL, pieces_doc},
+    {"change_amounts", FAST(change_amounts), change_amounts_doc},
+    {"change_jobs", FAST(change_jobs), change_jobs_doc},
+    {"change_steps", FAST(change_steps), change_steps_doc},
+    {"closed_times", FAST(closed_times), closed_times_doc},
+    {"leasts", FAST(leasts), leasts_doc},
+    {"first_time", FAST(first_time), first_time_doc},
+    {"pieces", FAST(pieces), pieces_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -240,8 +240,8 @@ reduce(Profile *self, PyObject *Py_UNUSED(nothing))
 
 static PyMethodDef profile_methods[] = {
     {"advance", (PyCFunction)advance, METH_O, advance_doc},
-    {"change", (PyCFunction)(void (*)(void))change, METH_FASTCALL, change_doc},
-    {"earliest", (PyCFunction)(void (*)(void))earliest, METH_FASTCALL, earliest_doc},
+    {"change", FAST(change), change_doc},
+    {"earliest", FAST(earliest), earliest_doc},
     {"gaps", (PyCFunction)gaps, METH_O, gaps_doc},
     {"__reduce__", (PyCFunction)reduce, METH_NOARGS, "What copies and pickles are made of."},
     {NULL, NULL, 0, NULL},

@@ -736,12 +736,12 @@ set_state(ReservedJobs *self, PyObject *list)
 }
 
 static PyMethodDef reserved_methods[] = {
-    {"add", (PyCFunction)(void (*)(void))add_job, METH_FASTCALL, add_job_doc},
-    {"start", (PyCFunction)(void (*)(void))start_job, METH_FASTCALL, start_job_doc},
-    {"drop", (PyCFunction)(void (*)(void))drop_job, METH_FASTCALL, drop_job_doc},
-    {"move", (PyCFunction)(void (*)(void))move_job, METH_FASTCALL, move_job_doc},
-    {"compress", (PyCFunction)(void (*)(void))compress, METH_FASTCALL, compress_doc},
-    {"may_start", (PyCFunction)(void (*)(void))may_start, METH_FASTCALL, may_start_doc},
+    {"add", FAST(add_job), add_job_doc},
+    {"start", FAST(start_job), start_job_doc},
+    {"drop", FAST(drop_job), drop_job_doc},
+    {"move", FAST(move_job), move_job_doc},
+    {"compress", FAST(compress), compress_doc},
+    {"may_start", FAST(may_start), may_start_doc},
     {"start_of", (PyCFunction)start_of, METH_O, start_of_doc},
     {"next_start", (PyCFunction)next_start, METH_NOARGS, next_start_doc},
     {"due", (PyCFunction)due, METH_O, due_doc},

@@ -216,7 +216,7 @@ make(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
     return new_value(number, arguments, table->event ? arguments[table->count] : NULL);
 }
 
-static PyMethodDef make_method = {"make", (PyCFunction)(void (*)(void))make, METH_FASTCALL, NULL};
+static PyMethodDef make_method = {"make", FAST(make), NULL};
 
 PyObject *
 maker(PyObject *module, PyObject *kind)

@@ -10,7 +10,7 @@ from slurming.recorder.kinds.accounts import factors, tree
 from slurming.recorder.kinds.parts import LINEAR, base, nodes, parameters, some, with_words
 from slurming.recorder.kinds.shared import drawn_cores
 from slurming.recorder.plans import Asked, Given, Nodes, Plan
-from slurming.recorder.workloads import jobs, sized
+from slurming.recorder.workloads import Shape, jobs, sized
 
 __all__ = ["SUSPENDS"]
 
@@ -29,24 +29,26 @@ def _commands(draw: Random, asked: list[Asked], count: int) -> list[Given]:
     return made
 
 
-def _cores(draw: Random, kinds: list[str]) -> tuple[dict[str, str], list[Nodes], int]:
+def _cluster(draw: Random, kinds: list[str]) -> tuple[dict[str, str], list[Nodes], Shape]:
+    """A cluster and the shape of its jobs: jobs share cores of these kinds, or have whole nodes if there are none."""
+    if not kinds:
+        groups = nodes(draw)
+        return {**LINEAR}, groups, sized(max(2, groups[0].count * 2 // 3))
     count = draw.randint(3, 5)
     memory = draw.choice(["RealMemory=8000", "RealMemory=16000"])
     conf = {**LINEAR, "SelectType": "select/cons_tres", "SelectTypeParameters": draw.choice(kinds)}
-    return conf, [Nodes(count, f"CPUs=4 {memory}")], count
+    return conf, [Nodes(count, f"CPUs=4 {memory}")], drawn_cores(4 * count, count)
 
 
 def _preempted(draw: Random, by_core: bool) -> Plan:
     """Jobs of partitions with larger tiers suspend those of the others."""
+    kinds = ["CR_Core", "CR_Core_Memory", "CR_CPU", "CR_CPU_Memory"] if by_core else []
+    conf, groups, shape = _cluster(draw, kinds)
+    count = groups[0].count
     if by_core:
-        conf, groups, count = _cores(draw, ["CR_Core", "CR_Core_Memory", "CR_CPU", "CR_CPU_Memory"])
-        shape = drawn_cores(4 * count, count)
         words = [["-p", "mid"], ["-p", "high"], ["-p", "low,mid"], ["--mem=2000"], ["-p", "high", "--mem-per-cpu=1000"]]
         usual = f"DefMemPerCPU=1000 {USUAL}"
     else:
-        conf, groups = {**LINEAR}, nodes(draw)
-        count = groups[0].count
-        shape = sized(max(2, count * 2 // 3))
         words, usual = [["-p", "mid"], ["-p", "high"], ["-p", "low,mid"], ["--no-requeue"]], USUAL
     conf |= parameters(draw) | {"PreemptType": "preempt/partition_prio", "PreemptMode": "SUSPEND,GANG"}
     conf |= some(draw, 0.6, SchedulerTimeSlice=draw.choice(["10", "20"]))
@@ -65,13 +67,10 @@ def _preempted(draw: Random, by_core: bool) -> Plan:
 
 def gang(draw: Random) -> Plan:
     """Jobs that share nodes or cores take turns (OverSubscribe=FORCE:n with GANG)."""
-    if draw.random() < 0.5:
-        conf, groups, count = _cores(draw, ["CR_Core", "CR_CPU", "CR_Core_Memory"])
-        shape, usual = drawn_cores(4 * count, count), f"DefMemPerCPU=500 {USUAL}"
-    else:
-        conf, groups = {**LINEAR}, nodes(draw)
-        count, usual = groups[0].count, USUAL
-        shape = sized(max(2, count * 2 // 3))
+    kinds = ["CR_Core", "CR_CPU", "CR_Core_Memory"] if draw.random() < 0.5 else []
+    conf, groups, shape = _cluster(draw, kinds)
+    count = groups[0].count
+    usual = f"DefMemPerCPU=500 {USUAL}" if kinds else USUAL
     conf |= parameters(draw) | {"PreemptMode": "GANG"} | {"SchedulerTimeSlice": draw.choice(["5", "10", "15", "30"])}
     share = draw.choice(["FORCE:2", "FORCE:2", "FORCE:3", "YES:2"])
     lines = [f"PartitionName=all Nodes=ALL Default=YES OverSubscribe={share} {usual}"]
@@ -89,13 +88,9 @@ def gang(draw: Random) -> Plan:
 
 def suspended(draw: Random) -> Plan:
     """Operators suspend jobs and let them go on, without gang or with it."""
-    if draw.random() < 0.5:
-        conf, groups, count = _cores(draw, ["CR_Core", "CR_Core_Memory", "CR_CPU"])
-        shape, usual = drawn_cores(4 * count, count), f"DefMemPerCPU=1000 {USUAL}"
-    else:
-        conf, groups = {**LINEAR}, nodes(draw)
-        count, usual = groups[0].count, USUAL
-        shape = sized(max(2, count * 2 // 3))
+    kinds = ["CR_Core", "CR_Core_Memory", "CR_CPU"] if draw.random() < 0.5 else []
+    conf, groups, shape = _cluster(draw, kinds)
+    usual = f"DefMemPerCPU=1000 {USUAL}" if kinds else USUAL
     conf |= parameters(draw) | some(draw, 0.3, PreemptMode="GANG")
     asked = jobs(draw, shape, until=200, busy=(110, 170))  # most of them start soon
     events = _commands(draw, asked, draw.randint(8, 16))
@@ -105,13 +100,8 @@ def suspended(draw: Random) -> Plan:
 
 def suspend_qos(draw: Random) -> Plan:
     """Jobs of a quality of service suspend those of another one."""
-    if draw.random() < 0.5:
-        conf, groups, count = _cores(draw, ["CR_Core", "CR_CPU"])
-        shape = drawn_cores(4 * count, count)
-    else:
-        conf, groups = {**LINEAR}, nodes(draw)
-        count = groups[0].count
-        shape = sized(max(2, count * 2 // 3))
+    conf, groups, shape = _cluster(draw, ["CR_Core", "CR_CPU"] if draw.random() < 0.5 else [])
+    count = groups[0].count
     conf |= parameters(draw) | factors(draw)
     conf |= {"PreemptType": "preempt/qos", "PreemptMode": "SUSPEND,GANG"}
     conf |= {"AccountingStorageEnforce": "associations,limits,qos"} | some(draw, 0.6, SchedulerTimeSlice="10")
