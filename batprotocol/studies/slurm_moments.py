@@ -105,7 +105,7 @@ class _Leaving:
         self.late: list[float] = []  # the same for nodes that said so later, as those that are down do
 
     def leave(self, prompt: Collection[float]) -> Leave:
-        """What is known of it, with the times at which jobs had the first loop run at once."""
+        """The moments that are known of it, with the times at which jobs had the first loop run at once."""
         left, steps = dict(self.nodes), dict[float, int]()
         for time, node in self.answers:
             if node in left:
@@ -124,8 +124,8 @@ def _leaves(run: Mapping[str, Any]) -> tuple[dict[str, tuple[Leave, ...]], froze
     """How jobs left their nodes, by jobs and in order, and the runs of the first loop that are at no tick for that.
 
     Slurm sends one message to the nodes of an ended job. They answer it together, usually that nothing of the job is
-    left there. A node on which something is left says later, in a message of its own, that it is clean. If it is the last one, the
-    first loop runs at once; else, at its next tick. Both are empty if the log does not have that.
+    left there. A node on which something is left says later, in a message of its own, that it is clean. If it is the
+    last one, the first loop runs at once; else, at its next tick. Both are empty if the log does not have that.
     """
     numbers = {node.name: 1 << place for place, node in enumerate(configuration_of_run(run).nodes)}
     began: dict[str, list[tuple[float, str]]] = {}
