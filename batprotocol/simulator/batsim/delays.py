@@ -304,7 +304,7 @@ _BATCH: Final = 256
 
 @mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
 class _Outside:
-    """What the actors in C call.
+    """The functions that the actors in C call.
 
     Args:
         simulation: the simulation. Its queue does not advance.
