@@ -1,7 +1,7 @@
 """The future of each host of a site: the amounts that will be free, given the expected ends of jobs, and reservations.
 
-`HostTimeline` answers the questions of plans. What it asks often is here in Python, and where the library is compiled,
-the same in C.
+`HostTimeline` answers the questions of plans. The answers that they need often are here in Python, and where the library
+is compiled, the same in C.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Note = tuple[float, list[tuple[float, int]]]
 
 
 class _Attempt:
-    """What was known of hosts before something was tried.
+    """The answers about hosts that were known before something was tried.
 
     Args:
         changes: how often the future had changed.
@@ -178,7 +178,7 @@ class HostTimeline:
         self._attempt = _Attempt(self.changes)
 
     def succeeded(self) -> None:
-        """What was tried since `attempt` stays."""
+        """The changes since `attempt` stay."""
         self._attempt = None
 
     def undone_all(self) -> None:

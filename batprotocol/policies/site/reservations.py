@@ -757,7 +757,7 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
         return None
 
     def _known_beside(self, heads: list[SiteEntry]) -> TriedBeside | None:
-        """What attempts to move these reservations have shown, for as long as nothing changes.
+        """The failed attempts to move these reservations, for as long as nothing changes.
 
         A job takes its hosts from now on, and its reservations begin before it ends. So it does not matter how long it
         lasts, if no host has less than now but for reservations: where there are windows, or hosts sleep, nothing of
