@@ -1,7 +1,7 @@
 """The future of each host of a site: the amounts that will be free, given the expected ends of jobs, and reservations.
 
-`HostTimeline` answers the questions of plans. The answers that they need often are here in Python, and where the library
-is compiled, the same in C.
+`HostTimeline` answers the questions of plans. The answers that they need often are here in Python, and where the
+library is compiled, the same in C.
 """
 
 from __future__ import annotations
