@@ -11,7 +11,6 @@ the row in the results. The actors make the same calls of the queue, in the same
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import ceil, inf
 from typing import Any, Final, NamedTuple
 
@@ -321,9 +320,9 @@ class _Outside:
         self._delays = delays
         self._make = make
 
-    def begin(self) -> Callable[[float, list[PlannedJob]], list[PlannedJob]]:
-        """Make the planner, and return the function that decides."""
-        return self._make(batsim_server.beginning(self._simulation)).turn
+    def begin(self) -> HostPlanner:
+        """Make the planner."""
+        return self._make(batsim_server.beginning(self._simulation))
 
     def batch(self, first: int) -> list[tuple[float, PlannedJob]]:
         """Some jobs from this one on, with their submission times; the run of each is the seconds that it takes."""

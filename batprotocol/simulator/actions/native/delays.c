@@ -5,6 +5,8 @@
 
 #include "kernel.h"
 
+#define SOON 1e-5 /* the fewest seconds until a call */
+
 static PyObject *hosts_name, *intervals_name, *is_over_name;
 
 /* The hosts */
@@ -98,6 +100,7 @@ forget_run(Simulation *self, Run *run)
     PyMem_Free(run);
 }
 
+/* The run of a job, or the actor of a call, without one; NULL with MemoryError. */
 static Run *
 new_run(Simulation *self, PyObject *job, double seconds)
 {
@@ -106,9 +109,9 @@ new_run(Simulation *self, PyObject *job, double seconds)
         PyErr_NoMemory();
         return NULL;
     }
-    run->actor.kind = RUN;
+    run->actor.kind = job ? RUN : CALLER;
     run->actor.host = MASTER;
-    run->job = Py_NewRef(job);
+    run->job = Py_XNewRef(job);
     run->seconds = seconds;
     run->after = self->runs;
     if (run->after) {
@@ -142,6 +145,16 @@ act_run(Simulation *self, Run *run)
     }
     run->actor.host = (int)host;
     return report_states(self) < 0 ? -1 : sleep_for(self, &run->actor, run->seconds);
+}
+
+static int
+act_caller(Simulation *self, Run *call)
+{
+    double left = call->seconds - self->now;
+    if (!call->actor.step++ && left > 0.0) {
+        return sleep_for(self, &call->actor, left > SOON ? left : SOON);
+    }
+    return post(self, &call->actor, POST_AND_END, &self->server_mailbox, CALL_DUE, call);
 }
 
 /* The submitter */
@@ -235,10 +248,21 @@ act_injector(Simulation *self, Actor *actor)
             return -1;
         }
         self->next = 0;
+        PyObject *call = PyObject_CallNoArgs(self->call);
+        self->next_call = call ? PyFloat_AsDouble(call) : -1.0;
+        Py_XDECREF(call);
+        if (PyErr_Occurred()) {
+            return -1;
+        }
     }
     if (self->next < PyList_GET_SIZE(self->starting)) {
         PyObject *job = PyList_GET_ITEM(self->starting, self->next++);
         return post(self, actor, POST, &self->server_mailbox, STARTS, job);
+    }
+    if (self->next_call <= DBL_MAX) {
+        Run *call = new_run(self, NULL, ceil(self->next_call * 1000.0) / 1000.0);
+        self->next_call = Py_HUGE_VAL;
+        return call ? post(self, actor, POST, &self->server_mailbox, CALLS, call) : -1;
     }
     return post(self, actor, POST_AND_END, &self->server_mailbox, READY, NULL);
 }
@@ -292,14 +316,23 @@ static int
 handle_message(Simulation *self, Message message)
 {
     double seconds;
-    Run *run;
+    Run *run = message.what;
+    PyObject *planner;
     switch (message.kind) {
     case STARTS:
         seconds = seconds_of(message.what);
         run = PyErr_Occurred() ? NULL : new_run(self, message.what, seconds);
         return !run || spawn(self, &self->server, &run->actor) < 0 ? -1 : 1;
     case ENDS:
-        return handle_end(self, message.what);
+        return handle_end(self, run);
+    case CALLS:
+        self->calls_left++;
+        return spawn(self, &self->server, &run->actor) < 0 ? -1 : 1;
+    case CALL_DUE:
+        self->calls_left--;
+        self->has_news = 1;
+        forget_run(self, run);
+        return 0;
     case READY:
         self->is_ready = 1;
         return 0;
@@ -311,9 +344,12 @@ handle_message(Simulation *self, Message message)
         return 0;
     case STARTED:
         self->submitters_starting = 0;
-        self->turn = PyObject_CallNoArgs(self->begin);
         self->has_news = 1;
-        return self->turn ? 0 : -1;
+        planner = PyObject_CallNoArgs(self->begin);
+        self->turn = planner ? PyObject_GetAttrString(planner, "turn") : NULL;
+        self->call = self->turn ? PyObject_GetAttrString(planner, "call") : NULL;
+        Py_XDECREF(planner);
+        return self->call ? 0 : -1;
     default:
         return 0;
     }
@@ -348,7 +384,7 @@ act_server(Simulation *self, Actor *actor)
             self->next = -1;
             return spawn(self, actor, &self->injector);
         }
-        if (!self->unfinished && !self->workloads_left && !self->is_open) {
+        if (!self->unfinished && !self->workloads_left && !self->calls_left && !self->is_open) {
             self->is_ending = 1;
             return post(self, actor, POST, &self->periodic_mailbox, END_CALLS, NULL);
         }
@@ -369,6 +405,8 @@ act(Simulation *self, Actor *actor)
     switch (actor->kind) {
     case RUN:
         return act_run(self, (Run *)actor);
+    case CALLER:
+        return act_caller(self, (Run *)actor);
     case SERVER:
         return act_server(self, actor);
     case INJECTOR:
@@ -482,7 +520,7 @@ clear(Simulation *self)
         forget_run(self, self->runs);
     }
     free_transfers(self);
-    PyObject *outside[] = {self->batch, self->begin, self->ended, self->states, self->demand, self->turn,
+    PyObject *outside[] = {self->batch, self->begin, self->ended, self->states, self->demand, self->turn, self->call,
                            self->upcoming, self->group, self->news, self->starting};
     for (size_t index = 0; index < sizeof outside / sizeof *outside; index++) {
         Py_XDECREF(outside[index]);

@@ -12,8 +12,8 @@
 /* Actors, and their messages */
 
 enum { MASTER = -1, LOOKS = 1 << 12 };
-enum { SUBMITTER, SERVER, INJECTOR, RUN, PERIODIC };
-enum { STARTED, SUBMITTED, ALL_SUBMITTED, READY, STARTS, ENDS, END_CALLS };
+enum { SUBMITTER, SERVER, INJECTOR, RUN, CALLER, PERIODIC };
+enum { STARTED, SUBMITTED, ALL_SUBMITTED, READY, STARTS, ENDS, CALLS, CALL_DUE, END_CALLS };
 enum { NONE, POST, POST_AND_END, RECEIVE, SLEEP, SPAWN, CALL, DELIVER };
 
 typedef struct Transfer Transfer;
@@ -21,7 +21,7 @@ typedef struct Actor Actor;
 
 typedef struct {
     int kind;
-    void *what; /* the job that starts, or the run that ends */
+    void *what; /* the job that starts, the run that ends, or the actor of a call */
 } Message;
 
 typedef struct {
@@ -59,8 +59,8 @@ typedef struct Run Run;
 
 struct Run {
     Actor actor; /* the first field */
-    PyObject *job, *intervals;
-    double start, seconds;
+    PyObject *job, *intervals; /* NULL: it is the actor of a call */
+    double start, seconds;     /* of a call: when it is due */
     Pair runtime;
     Run *before, *after; /* among all runs */
 };
@@ -72,7 +72,7 @@ typedef struct {
 
 typedef struct {
     Actions *actions;
-    PyObject *batch, *begin, *ended, *states, *demand, *turn; /* functions outside */
+    PyObject *batch, *begin, *ended, *states, *demand, *turn, *call; /* functions outside */
     double now;
     ActorList round, ready, calls;
     Py_ssize_t position;
@@ -88,7 +88,8 @@ typedef struct {
     /* The server */
     PyObject *news, *starting; /* the jobs of the next turn, and those that start in this one */
     Py_ssize_t next;           /* of them */
-    Py_ssize_t unfinished;
+    double next_call;          /* that the planner asks for, or infinity */
+    Py_ssize_t unfinished, calls_left;
     char submitters_starting, workloads_left, is_open, is_ready, is_ending, has_news, is_over;
     /* The hosts */
     Py_ssize_t idle, computing;
