@@ -273,8 +273,7 @@ class Policy(Allocating, Scheduler):
         if self._only_counts():
             from batprotocol.policies.counting import CountingTurns
 
-            report, reject = self._unknown_keys.report, self._actions.reject
-            made = (self._state, self._parts, self.switching.asleep, report, reject)
+            made = (self._state, self._parts, self.switching.asleep, self._unknown_keys.report, self._actions)
             self._turns = CountingTurns(*made, self._arrivals, self._whole.ends)
 
     def _begin(self, event: SimulationBeginsEvent) -> None:

@@ -29,6 +29,15 @@ NAMES = (
     *("fcfs", "easy", "easy-sjf", "sjf", "easy-saf", "greedy", "sjf+easy", "lcfs+easy", "f1+easy", "f2+easy"),
     *("f3+greedy", "f4+easy", "fcfs+greedy=saf", "easy=sjf,strict", "last+easy", "saf+easy+spread", "largest"),
     *("ljf+easy+fastest", "smallest+easy", "laf+easy", "easy+zones", "easy+slowest"),
+    *(
+        "conservative",
+        "sjf+conservative",
+        "conservative=3",
+        "lcfs+conservative+last",
+        "conservative=0",
+        "saf+conservative",
+    ),
+    *("reservations=2", "reservations=5", "sjf+reservations=3", "reservations=2,saf", "reservations=1+spread"),
 )
 
 
@@ -132,7 +141,9 @@ def odd(seed: int) -> tuple[Workload, list[ExternalEventList]]:
     return Workload(rows, profiles), lists
 
 
-@pytest.mark.parametrize("name", ["fcfs", "easy", "easy-sjf", "greedy", "sjf+easy", "easy=strict"])
+@pytest.mark.parametrize(
+    "name", ["fcfs", "easy", "easy-sjf", "greedy", "sjf+easy", "easy=strict", "conservative", "reservations=3"]
+)
 def test_what_needs_more_than_numbers_is_decided_as_before(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +216,10 @@ class Curious(Policy):
         Policy(FCFS(), EASY(), keeps=True),
         Policy(FCFS(), EASY(), off_after=60.0),
         Curious(FCFS(), EASY()),
-        *(named(name)() for name in ("conservative", "wfp3", "multifactor+easy", "easy+predicted", "easy+contiguous")),
+        *(
+            named(name)()
+            for name in ("conservative+contiguous", "wfp3", "multifactor+easy", "easy+predicted", "easy+contiguous")
+        ),
     ],
 )
 def test_other_parts_need_messages(policy: Policy) -> None:
@@ -257,7 +271,7 @@ def test_a_long_queue_is_searched_by_rankings(tmp_path: Path) -> None:
     draw = random.Random(3)
     jobs = [StaticJob(f"{n}", 0.0, draw.randint(1, 16), f"{n % 50}", 3.0 * (n % 50 + 1)) for n in range(1000)]
     workload = Workload(jobs, {f"{n}": DelayProfile(2.0 * (n + 1)) for n in range(50)})
-    for name in ("easy", "easy-sjf", "greedy", "sjf"):
+    for name in ("easy", "easy-sjf", "greedy", "sjf", "conservative", "sjf+conservative", "reservations=3"):
         one, two, three = named(name)(), named(name)(), named(name)()
         vars(three)["_only_counts"] = lambda: False
         found = [

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from heapq import heappop, heappush
+from operator import or_
 from typing import Final, Protocol
 
 from batprotocol.model import FinalJobState
@@ -251,6 +253,7 @@ class ControllerState:
         self.now = 0.0
         drained = bits_of(number for number, node in enumerate(cluster.nodes) if node.is_drained)
         self.nodes, self.completing = NodeStates(len(cluster.nodes), cluster.up, drained), 0
+        self._leaving: dict[str, int] = {}
         self.others = self.idle_runs = self.idle_cycles = 0
         self.completed = -math.inf
 
@@ -264,6 +267,18 @@ class ControllerState:
         """Whether no loop runs, as the nodes of a job are not clean that has ended not long ago (CompleteWait)."""
         wait = self.cluster.complete_wait
         return bool(wait and self.completing) and self.completed >= self.second - wait
+
+    def leave(self, job: SlurmJob, nodes: int) -> None:
+        """Note the nodes of an ended job that are not clean. A node that several jobs leave waits for the last one."""
+        if nodes:
+            self._leaving[job.id] = nodes
+        else:
+            self._leaving.pop(job.id, None)
+        self.completing = reduce(or_, self._leaving.values(), 0)
+
+    def dirty(self, job: SlurmJob) -> int:
+        """The nodes of an ended job that are not clean."""
+        return self._leaving.get(job.id, 0)
 
     @property
     def changes(self) -> int:
@@ -459,7 +474,9 @@ class Endings:
         self._state = state
         self._limits = TimeLimits()
         self._overdrawn = math.inf  # since when a check of limits finds jobs that have used up what they share
-        self._cleanings: list[tuple[float, int, int, bool, SlurmJob, FinalJobState]] = []
+        self._cleanings: list[tuple[float, int, int, int, bool, bool | None, SlurmJob, FinalJobState]] = []
+        """When nodes are clean: time, number and task of the job, nodes, whether these are its last ones,
+        and whether the first loop runs at once then, if that is known."""
         self._leaders: list[SlurmJob] = []
         self.left: Callable[[SlurmJob], None] = lambda job: None
         """Called when a job has left its nodes."""
@@ -482,16 +499,26 @@ class Endings:
     def _clean_later(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job has ended or was killed, and its nodes will be clean."""
         mine = self._state
-        if job.stage is JobStage.COMPLETING:
-            clean = max(mine.phases.clean(job.own_id, job.killed), mine.now)
+        assert job.placement is not None
+        nodes, is_killed = job.placement.nodes, job.stage is JobStage.COMPLETING
+        begin = job.killed if is_killed else mine.now
+        leave = mine.phases.leave(job.own_id, begin)
+        if leave is not None:
+            steps = leave.seen_from(begin, nodes, mine.now)
+        elif is_killed:
+            steps = [(max(mine.phases.clean(job.own_id, begin), mine.now), nodes)]
+            early = mine.now + mine.phases.others
+            if early < steps[0][0]:
+                steps.insert(0, (early, nodes & (nodes - 1)))
         else:
-            clean = mine.phases.clean_end(job.own_id, mine.now)
+            steps = [(mine.phases.clean_end(job.own_id, mine.now), nodes)]
+        if not is_killed:
             self._completes(job)
             self._note_leader(job)
-        early = mine.now + mine.phases.others
-        if early < clean and job.killed < math.inf:
-            heappush(self._cleanings, (early, job.number, job.task, False, job, state))
-        heappush(self._cleanings, (clean, job.number, job.task, True, job, state))
+        is_prompt, last = (None, len(steps)) if leave is None else (leave.is_prompt, len(steps) - len(leave.late))
+        for place, (time, clean) in enumerate(steps, 1):
+            runs = is_prompt if place == last else place > last
+            heappush(self._cleanings, (time, job.number, job.task, clean, place == last, runs, job, state))
 
     def _completes(self, job: SlurmJob) -> None:
         """A job has ended or is killed, and its nodes are not clean yet."""
@@ -504,7 +531,7 @@ class Endings:
         self.look_at_budgets()
         mine.priorities.stopped(job, mine.now)
         mine.clock.renew(mine.now)
-        mine.completing |= job.placement.nodes
+        mine.leave(job, job.placement.nodes)
         mine.completed = mine.now
 
     def _has_leader(self, job: SlurmJob) -> bool:
@@ -543,20 +570,28 @@ class Endings:
 
         The script of a killed job is still there on its first node, which is clean after the others.
         """
-        _, _, _, is_last, job, state = heappop(self._cleanings)
+        _, _, _, nodes, is_last, is_prompt, job, state = heappop(self._cleanings)
         mine = self._state
         if not is_last:
-            assert job.placement is not None
-            mine.completing &= ~(job.placement.nodes & (job.placement.nodes - 1))
-            return False
+            mine.leave(job, mine.dirty(job) & ~nodes)
+            return bool(is_prompt)
+        is_killed = job.killed < math.inf
         self._leave(job, state)
-        if job.killed == math.inf and job.own_id not in mine.phases.prompt:
+        if is_prompt is None and (is_killed or job.own_id in mine.phases.prompt):
+            mine.clock.renew(mine.now)
+            return not self._is_killed_soon()
+        if is_prompt:
+            mine.clock.renew(mine.now)
+        else:
             mine.ask()
-            return False
-        mine.clock.renew(mine.now)
-        soon = mine.now + _TOGETHER
-        return not any(
-            clean <= soon and is_last and other.killed < math.inf for clean, _, _, is_last, other, _ in self._cleanings
+        return bool(is_prompt)
+
+    def _is_killed_soon(self) -> bool:
+        """Whether all nodes of another killed job are clean almost at the same time."""
+        soon = self._state.now + _TOGETHER
+        return any(
+            clean <= soon and is_last and job.killed < math.inf
+            for clean, _, _, _, is_last, _, job, _ in self._cleanings
         )
 
     def _leave(self, job: SlurmJob, state: FinalJobState) -> None:
@@ -567,8 +602,7 @@ class Endings:
         del mine.running[job.id]
         mine.others += 1
         mine.rules.left(job)
-        if job.placement is not None:
-            mine.completing &= ~job.placement.nodes
+        mine.leave(job, 0)
         mine.priorities.ended(job, mine.now)
         if job.runs_again:
             self._again(job)

@@ -10,20 +10,21 @@ the row in the results. The actors make the same calls of the queue, in the same
 
 from __future__ import annotations
 
-from math import inf
+from math import ceil, inf
 from typing import Any, Final, NamedTuple
 
 from mypy_extensions import mypyc_attr
 
 from batprotocol._util.counting import step
-from batprotocol.model import DelayProfile, FinalJobState
+from batprotocol.model import DelayProfile, FinalJobState, OneShot, TimeUnit
 from batprotocol.model.planned_jobs import HostPlanner, PlannedJob, PlannerMaker
 from batprotocol.results import JobRow, Observer
 from batprotocol.results.arithmetic import Pair, difference
 from batprotocol.simulator.batsim import server as batsim_server
-from batprotocol.simulator.batsim.calls import PeriodicActor
+from batprotocol.simulator.batsim.calls import OneShotCall, PeriodicActor
 from batprotocol.simulator.batsim.messages import (
     AllJobsSubmitted,
+    CallDue,
     EndPeriodicCalls,
     JobsSubmitted,
     ReplyDelivered,
@@ -171,30 +172,36 @@ _LOOKING: Final = 3
 class _Injector(SimulationActor):
     """The actor that lets the planner decide, and delivers its decisions to the server."""
 
-    __slots__ = ("_jobs", "_next", "_planner", "_starting")
+    __slots__ = ("_call", "_jobs", "_next", "_planner", "_starting")
 
     def __init__(self, planner: HostPlanner, jobs: list[PlannedJob]) -> None:
         super().__init__()
         self._planner = planner
         self._jobs = jobs
         self._starting: list[PlannedJob] = []
+        self._call = inf
         self._next = -1
 
     def run(self, simulator: Simulation) -> None:
         queue = simulator.queue
         if self._next < 0:
             self._starting = self._planner.turn(queue.now, self._jobs)
+            self._call = self._planner.call()
             self._next = 0
         if self._next < len(self._starting):
             job = self._starting[self._next]
             self._next += 1
             queue.post(self, simulator.server.mailbox, job)
+        elif self._call < inf:
+            once = OneShot(ceil(self._call * 1000), TimeUnit.Millisecond)
+            self._call = inf
+            queue.post(self, simulator.server.mailbox, OneShotCall("", once))
         else:
             queue.post_and_end(self, simulator.server.mailbox, _READY)
 
 
 class _Server(SimulationActor):
-    """The server. Its messages are jobs that start or have ended, and those of the submitter."""
+    """The server. Its messages are jobs that start or have ended, calls, and those of the submitter."""
 
     __slots__ = ("_delays", "_has_news", "_jobs", "_make", "_planner", "_step", "_workload")
 
@@ -268,6 +275,13 @@ class _Server(SimulationActor):
                 step()
                 server.unfinished += 1
                 self._jobs.append(job)
+        elif isinstance(message, OneShotCall):
+            server.one_shots += 1
+            simulator.queue.spawn(self, (message,))
+            return True
+        elif isinstance(message, CallDue):
+            server.one_shots -= 1
+            self._has_news = True
         elif isinstance(message, AllJobsSubmitted):
             server.workloads_left -= 1
             self._has_news = True

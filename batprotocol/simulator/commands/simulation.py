@@ -321,6 +321,9 @@ class _TimedPlanner(HostPlanner):
         self._meter.decided(time.perf_counter() - began)
         return found
 
+    def call(self) -> float:
+        return self._planner.call()
+
 
 # Results
 

@@ -581,3 +581,11 @@ def test_a_job_that_must_have_a_drained_node_and_others_holds_up_its_partition()
     on = {"slurm": {"nodelist": "n1"}}
     assert runs([{}, {"size": 3, **on}, {}], more=more)["2"] > 10
     assert runs([{}, on, {}], more=more)["2"] < 5
+
+
+def test_a_node_that_slurm_conf_has_down_works_if_all_return_to_service() -> None:
+    """It registers when slurmctld starts. The state of `DownNodes` takes the place of that of its line."""
+    jobs, down = [{"size": 8}], "DownNodes=n1 State=DOWN Reason=x"
+    assert runs(jobs, more=f"{down}\nReturnToService=2")["0"] < 5
+    assert "0" not in runs(jobs, more=f"{down}\nReturnToService=1")
+    assert "0" not in runs(jobs, more="DownNodes=n1 State=DRAIN Reason=x\nReturnToService=2")
