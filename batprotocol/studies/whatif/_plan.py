@@ -45,9 +45,9 @@ from batprotocol.workloads.network import ClusterZone
 
 
 _ZONE: Final = (
-    "Times of the log that name no zone count as UTC. Where the clocks of the site were changed in the time of the log, "
-    "run times and waiting times can be wrong by an hour: import the log with batproto import --zone, and ask about the "
-    "workload."
+    "Times of the log that name no zone count as UTC. Where the clocks of the site were changed in the time of the "
+    "log, run times and waiting times can be wrong by an hour: import the log with batproto import --zone, and ask "
+    "about the workload."
 )
 
 
