@@ -114,23 +114,25 @@ def read_swf(
             except InputError as error:
                 raise InputError(error.reason, error.path, file=filename, line=number) from None
             jobs.check_ids_on_the_way()
-        most = jobs.most_resources
-        declared = header.get("MaxProcs") or header.get("MaxNodes") or most
-        workload = Workload.of_columns(name, filename, profiles, jobs, resource_count=max(declared, most, 1))
+        workload = _made(name, filename, profiles, jobs, header)
     except DuplicateId as error:
         earlier, later = _lines_of(filename, reading, error.earlier, error.row)
         raise InputError(f"line {earlier} has the job number {error.id}, too", file=filename, line=later) from None
     except InputError as error:
         raise error if error.file else InputError(error.reason, error.path, file=filename) from None
     workload.skipped, workload.dependent = lines - len(jobs), dependent
-    workload.declared = declared if declared < most else None
     return workload
 
 
-def _size(header: dict[str, int], jobs: JobTable) -> int:
-    """The number of hosts that the log is of."""
+def _made(
+    name: str, filename: str, profiles: dict[str, WorkloadProfile], jobs: JobTable, header: dict[str, int]
+) -> Workload:
+    """The workload of a log with this header, for a machine of the size that the log has."""
     most = jobs.most_resources
-    return max(header.get("MaxProcs") or header.get("MaxNodes") or most, most, 1)
+    declared = header.get("MaxProcs") or header.get("MaxNodes") or most
+    workload = Workload.of_columns(name, filename, profiles, jobs, resource_count=max(declared, most, 1))
+    workload.declared = declared if declared < most else None
+    return workload
 
 
 def _read_plain(filename: str, name: str, reading: _Reading) -> Workload | None:
@@ -161,7 +163,7 @@ def _read_plain(filename: str, name: str, reading: _Reading) -> Workload | None:
     cut = len(_PROFILE)
     profiles = {each: WorkloadProfile(DelayProfile(float(each[cut:]))) for each in jobs.profiles}
     try:
-        workload = Workload.of_columns(name, filename, profiles, jobs, resource_count=_size(header, jobs))
+        workload = _made(name, filename, profiles, jobs, header)
     except InputError:
         return None
     workload.skipped, workload.dependent = lines - len(jobs), dependent

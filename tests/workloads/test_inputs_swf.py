@@ -217,8 +217,8 @@ def outcome(path: Path, larger: bool, limits: bool) -> tuple[object, ...]:
     except InputError as error:
         return (str(error),)
     profiles = list(found.profiles.items())
-    remarks = found.skipped, found.dependent, found.resource_count, list(found.uses), sorted(found.texts or ())
-    return [repr(found.record(number)) for number in range(len(found))], profiles, remarks
+    remarks = found.skipped, found.dependent, found.resource_count, found.declared, list(found.uses), found.texts
+    return [repr(found.record(number)) for number in range(len(found))], profiles, repr(remarks)
 
 
 @pytest.mark.skipif(swf._swf is None, reason="logs are read in Python alone here")
