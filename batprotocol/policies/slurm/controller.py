@@ -533,6 +533,7 @@ class Controller:
         self.advance(now)
         if job.is_held or job.stage is JobStage.PENDING:
             job.nice = job.nice if job.is_held else 0
+            self._state.late |= {job.id} if job.is_held else set()
             job.is_held, job.fixed = False, None
             self._look_again(job)
             self._state.priorities.released(job, self._state.now)

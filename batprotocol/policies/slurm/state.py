@@ -254,7 +254,7 @@ class ControllerState:
         drained = bits_of(number for number, node in enumerate(cluster.nodes) if node.is_drained)
         self.nodes, self.completing = NodeStates(len(cluster.nodes), cluster.up, drained), 0
         self._leaving: dict[str, int] = {}
-        self._early: set[str] = set()  # the jobs that wait for their reservations to begin
+        self.late: set[str] = set()  # the jobs that were held, or wait for their reservations: eligible when looked at
         self._young: dict[str, list[SlurmJob]] = {}  # the tasks of each array that do not grow older yet
         self.others = self.idle_runs = self.idle_cycles = 0
         self.completed = -math.inf
@@ -278,11 +278,11 @@ class ControllerState:
         for job, never in self.waiting.gather(self.now):
             begin = self.reservations.begins_later(job, self.second)
             if never is None and begin > -math.inf:
-                self._early.add(job.id)
+                self.late.add(job.id)
                 self.waiting.note(begin, job)
                 continue
-            if job.id in self._early:
-                self._early.remove(job.id)
+            if job.id in self.late:
+                self.late.remove(job.id)
                 job.eligible = float(self.second)
             yield job, never
 
