@@ -348,7 +348,7 @@ class HostTimeline:
 
     @property
     def steps(self) -> PythonHostSteps:
-        """What is free on each host."""
+        """The amounts that are free on each host."""
         return self._steps
 
     def forget(self, hosts: Iterable[int]) -> None:

@@ -60,7 +60,7 @@ Asked = Callable[[SiteEntry], bool]
 
 
 class Walk(NamedTuple):
-    """What a walk over reservations reads and changes.
+    """The parts of a plan that a walk over reservations reads and changes.
 
     Attributes:
         heads: the entries that have a reservation.
