@@ -84,7 +84,7 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
 
 
 def _aging(run: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Since when the tasks of arrays age that ran once, as their records say: it is not known what that hangs on."""
+    """Since when the tasks of arrays age that ran once, as their records say: the rule behind it is not known."""
     for job in run.get("result_jobs", ()):
         since, task = job.get("AccrueTime"), job.get("ArrayTaskId", "")
         if task.isdecimal() and isinstance(since, float) and job.get("Restarts", "0") == "0":
