@@ -35,9 +35,20 @@ typedef struct {
     Run *runs, *sorted;
     Py_ssize_t *lengths;
     Py_ssize_t ahead; /* the next job that may start now */
+    /* The plans of the last run that are kept, those that this run has made so far first: `KeptPlans` of reservations.py */
+    struct made *made;
+    Word *made_sets;
+    Py_ssize_t made_count, made_known, made_room;
+    int64_t serial, serials; /* of the last plan of this run, and the last one that was given */
+    long long footing;       /* the number of what the run stands on; 0: nothing is kept */
 } Plan;
 
-enum { ROOM, USABLE, MINE, CHOSEN, OPEN, COMPLETING, FITTING, ASKED, GIVEN, SETS };
+struct made {
+    int64_t first, last, at, serial;
+    int is_open; /* whether it lasts to the end of the window */
+};
+
+enum { ROOM, USABLE, MINE, CHOSEN, OPEN, COMPLETING, FITTING, ASKED, GIVEN, ALL, SETS };
 
 /* Sets */
 
@@ -320,6 +331,42 @@ reserve(Plan *self, int64_t start, int64_t end, const Word *nodes)
             drop(self, place);
         }
     }
+    return 0;
+}
+
+/* A run has made a plan: `KeptPlans.plan` of reservations.py. -1 without memory. */
+static int
+note_made(Plan *self, int64_t first, int64_t last, const Word *nodes)
+{
+    int64_t now = self->begins[0];
+    last = last < first + self->resolution ? first + self->resolution : last;
+    if (first >= self->end) {
+        return 0;
+    }
+    if (self->made_count == self->made_room) {
+        Py_ssize_t room = self->made_room ? 2 * self->made_room : 64;
+        struct made *made = PyMem_Realloc(self->made, (size_t)room * sizeof *made);
+        self->made = made ? made : self->made;
+        Word *sets = made ? PyMem_Realloc(self->made_sets, (size_t)room * size_of(self->words)) : NULL;
+        if (!sets) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        self->made_sets = sets;
+        self->made_room = room;
+    }
+    struct made *known = self->made + self->made_count;
+    Word *set = self->made_sets + self->made_count * self->words;
+    int is_open = last >= self->end;
+    if (self->made_count == self->made_known || known->first != first || known->last != last ||
+        known->is_open != is_open || memcmp(set, nodes, size_of(self->words)) || last <= now ||
+        (known->at < first && first <= now)) {
+        *known = (struct made){first, last, now, ++self->serials, is_open};
+        memcpy(set, nodes, size_of(self->words));
+        self->made_known = self->made_count + 1;
+    }
+    self->made_count++;
+    self->serial = known->serial;
     return 0;
 }
 

@@ -27,7 +27,7 @@ from batprotocol.policies.slurm.queue import (
     SlurmJob,
     SlurmQueue,
 )
-from batprotocol.policies.slurm.reservations import NodeReservations
+from batprotocol.policies.slurm.reservations import KeptPlans, NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules, victims_of
 from batprotocol.policies.slurm.selection import (
     Linear,
@@ -308,6 +308,8 @@ class PossibleStarts:
         self._tasks: dict[str, list[SlurmJob]] = {}  # those of each array, where records decide
         self._highest = self._splits = 0
         self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
+        selection = state.selection
+        self.plans = KeptPlans(self._footing, selection.passing_weights, selection.leave_weights)
         self.any_switches = 0
 
     def submitted(self, job: SlurmJob, now: float) -> None:
@@ -341,6 +343,14 @@ class PossibleStarts:
             for each in waiting:
                 each.record = self._highest, self._splits
             self._state.queue.sort()
+
+    def _footing(self) -> tuple[object, ...] | None:
+        """What the plans of a run of backfill stand on, besides the jobs that wait; None: they may not be kept."""
+        state = self._state
+        ends = state.selection.first_end() > state.second  # the others of jobs whose limits are over move with the time
+        if not ends or state.cluster.preempts or state.reservations.names() or self.sizes_vary:
+            return None
+        return state.selection.changes, state.nodes.available, state.completing, state.others
 
     def _note_size(self, job: SlurmJob, nodes: int) -> None:
         """A job was tested, and could have these nodes: so its size counts with their CPUs, or at least one of each."""
