@@ -1,11 +1,6 @@
-from batprotocol.policies.availability import (
-    PythonProfile,
-    python_change_amounts,
-    python_change_steps,
-    python_first_time,
-    python_leasts,
-)
+from batprotocol.policies.availability import PythonProfile, python_change_steps
 from batprotocol.policies.backfilling import PythonReservedJobs
+from batprotocol.policies.site.futures import python_change_amounts, python_first_time, python_leasts
 from batprotocol.policies.site.state import PythonOpenHosts
 from batprotocol.policies.site.watts import python_change_jobs, python_closed_times, python_pieces
 

@@ -19,7 +19,8 @@ The fields have these uses (-1 stands for unknown everywhere):
 - 17, preceding job, and 18, think time: not followed, but jobs with one of them are counted (`Workload.dependent`).
 
 The other fields are not used; there may be more than eighteen. Jobs may be in any order of time. The header comments
-(`;`) have the size of the machine: `MaxProcs`, or without it `MaxNodes`. It may have separators of thousands.
+(`;`) have the size of the machine: `MaxProcs`, or without it `MaxNodes`. It may have separators of thousands. If a job
+requests more than that, the machine is as large as this job (`Workload.declared`).
 """
 
 from __future__ import annotations
@@ -103,14 +104,15 @@ def read_swf(
                 raise InputError(error.reason, error.path, file=filename, line=number) from None
             jobs.check_ids_on_the_way()
         most = jobs.most_resources
-        size = header.get("MaxProcs") or header.get("MaxNodes") or most
-        workload = Workload.of_columns(name, filename, profiles, jobs, resource_count=max(size, most, 1))
+        declared = header.get("MaxProcs") or header.get("MaxNodes") or most
+        workload = Workload.of_columns(name, filename, profiles, jobs, resource_count=max(declared, most, 1))
     except DuplicateId as error:
         earlier, later = _lines_of(filename, reading, error.earlier, error.row)
         raise InputError(f"line {earlier} has the job number {error.id}, too", file=filename, line=later) from None
     except InputError as error:
         raise error if error.file else InputError(error.reason, error.path, file=filename) from None
     workload.skipped, workload.dependent = lines - len(jobs), dependent
+    workload.declared = declared if declared < most else None
     return workload
 
 

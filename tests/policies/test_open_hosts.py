@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from batprotocol.policies.availability import Amount, HostTimeline
+from batprotocol.policies.availability import Amount
 from batprotocol.policies.jobs import JobKind
 from batprotocol.policies.site import state
+from batprotocol.policies.site.futures import HostTimeline
 from batprotocol.policies.site.state import OpenHostsOfKinds, PythonOpenHosts
 
 WITHOUT_ENGINE = True

@@ -13,7 +13,7 @@ import pytest
 
 from batprotocol.policies import availability
 from batprotocol.policies.availability import Steps
-from batprotocol.policies.site import watts
+from batprotocol.policies.site import futures, watts
 
 WITHOUT_ENGINE = True
 HOSTS = range(8)
@@ -35,7 +35,7 @@ def amounts(random: Random) -> dict[int, Steps[tuple[int, ...]]]:
     for _ in range(random.randint(0, 60)):
         begin, end = interval(random, 0.0)
         by = random.choice([(-(1 << 40), 0, 0, 0), (-1, -random.randint(1, 4), -(1 << 30), -1), (-1, 0, -(1 << 61), 0)])
-        availability.python_change_amounts(steps, random.sample(HOSTS, 3), begin, end, by, 0.0)
+        futures.python_change_amounts(steps, random.sample(HOSTS, 3), begin, end, by, 0.0)
     return steps
 
 
@@ -53,10 +53,10 @@ def test_amounts_change_as_in_python(seed: int) -> None:
         begin, end = interval(random, now)
         by = random.choice([(1, 1, 1 << 62, 0), (-1, 0, 0, -1), (1 << 80, 0, 0, 0)])
         asked = random.sample(HOSTS, 4), begin, end, by, now
-        assert availability.change_amounts(steps, *asked) == availability.python_change_amounts(others, *asked)
+        assert futures.change_amounts(steps, *asked) == futures.python_change_amounts(others, *asked)
         assert content(steps) == content(others)
     with pytest.raises(KeyError, match="99"):
-        availability.change_amounts(steps, [99], 1.0, 2.0, (1, 1, 1, 1), now)
+        futures.change_amounts(steps, [99], 1.0, 2.0, (1, 1, 1, 1), now)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -66,14 +66,14 @@ def test_questions_are_answered_as_in_python(seed: int) -> None:
     for _ in range(30):
         begin, end = interval(random, 0.0)
         hosts = frozenset(random.sample(HOSTS, random.randint(0, 8)))
-        least = availability.leasts(steps, hosts, begin, end)
-        assert list(least.items()) == list(availability.python_leasts(steps, hosts, begin, end).items())
+        least = futures.leasts(steps, hosts, begin, end)
+        assert list(least.items()) == list(futures.python_leasts(steps, hosts, begin, end).items())
         wanted = random.choice([(1 << 40, 0, 0, 0), (1, 2, 1 << 61, 0), (1, 1, 1 << 63, 0), (1, 4, 0, 2)])
         also = [random_time(random) for _ in range(random.randint(0, 5))]
         taken = frozenset(random.sample(HOSTS, random.randint(0, 8))), *interval(random, 0.0)
         without = random.choice([None, taken])
         found = []
-        for function in (availability.first_time, availability.python_first_time):
+        for function in (futures.first_time, futures.python_first_time):
             heard: list[object] = []
             chance = Random(seed)
 
@@ -109,10 +109,10 @@ def test_hosts_count_as_free_as_if_they_were_given_back(seed: int) -> None:
     for _ in range(30):
         hosts, begin, end = random.sample(HOSTS, 4), *interval(random, 0.0)
         others = copy.deepcopy(steps)
-        availability.change_amounts(steps, hosts, begin, end, tuple(-each for each in job), 0.0)
+        futures.change_amounts(steps, hosts, begin, end, tuple(-each for each in job), 0.0)
         asked = HOSTS, random.randint(1, 8), job, random_time(random), 0.0, None, random.choice([begin, math.inf])
-        answer = availability.first_time(others, *asked, [], None)
-        assert availability.first_time(steps, *asked, [], None, (set(hosts), begin, end)) == answer
+        answer = futures.first_time(others, *asked, [], None)
+        assert futures.first_time(steps, *asked, [], None, (set(hosts), begin, end)) == answer
 
 
 @pytest.mark.parametrize("seed", range(60))

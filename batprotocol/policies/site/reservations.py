@@ -14,10 +14,11 @@ from typing import Final, TypeAlias
 
 from sortedcontainers import SortedList
 
-from batprotocol.policies.availability import Amount, Found, HostTimeline, added, fits, reduced
+from batprotocol.policies.availability import Amount, added, fits, reduced
 from batprotocol.policies.backfilling import PlanSettings
 from batprotocol.policies.driver import Actions, JobPlanner
 from batprotocol.policies.jobs import JobKind, KindFilter, SiteEntry, SiteJob, SiteRunning
+from batprotocol.policies.site.futures import Found, HostTimeline
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.state import SiteState
 
@@ -35,6 +36,33 @@ def is_possible(kept: list[Kept], chosen: list[int], harmed: Mapping[int, int]) 
     """
     lost = sum(host in harmed for host in chosen)
     return len(kept) > 1 or lost <= len(kept[0][3]) - kept[0][0].job.size
+
+
+class TriedBeside:
+    """Attempts to start entries beside reservations that move, which have failed.
+
+    Args:
+        changes: of what they are known.
+
+    Attributes:
+        failed: the choices for which reservations could not move, each with how many had to.
+        first: by the number of reservations that move, where the first of them could be at its time if there was none
+            of the others; None: it could be earlier, too.
+    """
+
+    def __init__(self, changes: object) -> None:
+        self.changes = changes
+        self.failed: set[tuple[object, int]] = set()
+        self.first: dict[int, dict[int, Amount] | None] = {}
+
+    def may_move(self, heads: list[SiteEntry], kind: JobKind, chosen: list[int]) -> bool:
+        """Whether the first of these reservations may have hosts enough beside an entry of a kind on chosen hosts."""
+        could = self.first.get(len(heads))
+        if could is None:
+            return True
+        both = added(heads[0].kind.amount, kind.amount)
+        lost = sum(host in could and not fits(both, could[host]) for host in chosen)
+        return len(could) - lost >= heads[0].job.size
 
 
 def is_short(head: SiteEntry, timeline: HostTimeline, hosts: set[int]) -> bool:
@@ -249,6 +277,9 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
         sleeping: the hosts that sleep; None: none do.
     """
 
+    remembers = True
+    """Whether only hosts decide where reservations can be."""
+
     def __init__(self, settings: PlanSettings, site: SiteState) -> None:
         self.settings, self._site, self._state = settings, site, site.state
         self._queue, self._pool, self._timeline, self._chooser = site.queue, site.pool, site.timeline, site.chooser
@@ -266,6 +297,7 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
         self._open_hosts = site.open_hosts if settings.depth >= _MANY and not settings.moves else None
         self._looked: dict[int, int] = {}  # for each reservation, the changes of the timeline when it looked around
         self._has_moved = False  # whether reservations have moved beside the last entry that starts
+        self._tried = TriedBeside(())
 
     def freed(self, hosts: Iterable[int]) -> None:
         """Something is free on these hosts earlier than was known: reservations may move forward."""
@@ -687,23 +719,67 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
             return None
         harmed = self._space.harmed(entry.kind)
         kept = [(head, head.start, head.reserved, head.could) for head in heads]
+        known = self._known_beside(heads) if entry.expected > 0 else None
+        if known is not None:
+            chosen = None
+            if (which := (entry.choice, len(heads))) not in known.failed:
+                known.failed.add(which)
+                chosen = self._chosen_now(entry, list(entry.kind.fitting), lambda host: harmed.get(host, 0))
+            if chosen is None or not (is_possible(kept, chosen, harmed) and known.may_move(heads, entry.kind, chosen)):
+                self._freed.update(*(head.reserved for head in heads))  # as if they had been made anew
+                return None
+        looked, moved = [(head.number, self._looked.get(head.number)) for head in heads], self._space.moved
+        self._timeline.attempt()
         for head in heads:
             self._release(head)
+        if known is not None and len(heads) not in known.first:
+            known.first[len(heads)] = self._alone(*kept[0][:2])
         hosts = self._undisturbed(entry)
         if self.sleeping is not None:
             hosts = [host for host in hosts if not self.sleeping.is_late(host)]
         chosen = self._chosen_now(entry, hosts, lambda host: harmed.get(host, 0))
-        moved = False
         if chosen is not None and is_possible(kept, chosen, harmed):
             self._take(entry, chosen, self._state.now)
-            moved = all(self._reserve(head, start) for head, start, _, _ in kept)
+            has_moved = all(self._reserve(head, start) for head, start, _, _ in kept)
             self._give_back(entry, chosen, self._state.now)
-        if moved:
-            self._has_moved = True
-            return chosen
+            if has_moved:
+                self._timeline.succeeded()
+                self._has_moved = True
+                return chosen
         for head, *_ in kept:
             self._release(head)
         for head, start, reserved, could in kept:
             self._put(head, start, reserved)
-            head.could = could  # when it was looked at is not known any more: look at all of it again
+            head.could = could
+        self._timeline.undone_all()
+        self._looked.update((number, changes) for number, changes in looked if changes is not None)
+        self._space.moved = moved
         return None
+
+    def _known_beside(self, heads: list[SiteEntry]) -> TriedBeside | None:
+        """The failed attempts to move these reservations, for as long as nothing changes.
+
+        A job takes its hosts from now on, and its reservations begin before it ends. So it does not matter how long it
+        lasts, if no host has less than now but for reservations: where there are windows, or hosts sleep, nothing of
+        that is known.
+
+        Returns:
+            What is known; None: earlier attempts say nothing.
+        """
+        if not self.remembers or self._fixed or self.bare is not None or self.sleeping is not None:
+            return None
+        slack, now = self._state.resolution / 2, self._state.now
+        if heads[0].start < now:
+            return None
+        if len(heads) < len(self.heads) and (self.settings.strict or slack < 4 * math.ulp(heads[-1].start)):
+            return None  # hosts may not be free for quite as long as a job lasts that ends when a reservation begins
+        changes = self._timeline.changes, self._space.moved, self._queue.changes, now
+        if self._tried.changes != changes:
+            self._tried = TriedBeside(changes)
+        return self._tried
+
+    def _alone(self, head: SiteEntry, start: float) -> dict[int, Amount] | None:
+        """Where a reservation could be at its time if no other one was before it; None: it could be earlier, too."""
+        seconds, now = max(head.expected - self._state.resolution / 2, 0.0), self._state.now
+        first, hosts = self._first_time(head, seconds, now, None, start)
+        return self._timeline.leasts(hosts, start, start + seconds) if first == start else None

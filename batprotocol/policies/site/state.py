@@ -17,7 +17,7 @@ from sortedcontainers import SortedList
 
 from batprotocol.model import Host
 from batprotocol.policies.allocations import Chooser
-from batprotocol.policies.availability import Amount, HostTimeline, Pool, Steps, fits
+from batprotocol.policies.availability import Amount, Pool, Steps, fits
 from batprotocol.policies.fair_share import Association
 from batprotocol.policies.jobs import (
     EntryRanking,
@@ -34,6 +34,7 @@ from batprotocol.policies.jobs import (
 )
 from batprotocol.policies.orders import Multifactor, Order
 from batprotocol.policies.site.accounts import LimitUsage, Priorities
+from batprotocol.policies.site.futures import HostTimeline
 from batprotocol.policies.site.rules import SiteRules, default_of, partitions_of
 from batprotocol.workloads.host_events import HostChange, HostEvent
 from batprotocol.workloads.requests import OfferedHosts as Machine
@@ -379,6 +380,8 @@ class SiteQueue:
         """The number of entries in each partition or reservation that has some."""
         self.joined = 0
         """How many jobs have joined."""
+        self.changes = 0
+        """How often free amounts have changed."""
 
     def _new_ranking(self) -> EntryRanking | None:
         """An empty ranking in the order of the queue; None if each decision sorts all entries."""
@@ -415,6 +418,7 @@ class SiteQueue:
 
     def changed(self, hosts: Iterable[int]) -> None:
         """The free amounts of these hosts have changed."""
+        self.changes += 1
         for host in hosts:
             has_room = self.kind_filter.passing(self._pool.free[host]) & self._allowed[host]
             turned = has_room ^ self._has_room[host]
