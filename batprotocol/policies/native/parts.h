@@ -31,6 +31,7 @@ typedef struct {
     int64_t *begins; /* of each part */
     Py_ssize_t *slots; /* the place of the set of each part in the pool; those behind the last part are unused */
     Word *pool;
+    struct size *sizes; /* of the set of each part, at the same places as in the pool */
     Word *scratch; /* some sets for what is going on */
     Run *runs, *sorted;
     Py_ssize_t *lengths;
@@ -42,6 +43,11 @@ typedef struct {
     int64_t serial, serials; /* of the last plan of this run, and the last one that was given */
     long long footing;       /* the number of what the run stands on; 0: nothing is kept */
 } Plan;
+
+struct size {
+    int64_t count; /* the nodes */
+    int rises;     /* whether it has a node that the part before it lacks */
+};
 
 struct made {
     int64_t first, last, at, serial;
@@ -216,6 +222,12 @@ set_of(const Plan *self, Py_ssize_t place)
     return self->pool + self->slots[place] * self->words;
 }
 
+static inline struct size *
+size_at(const Plan *self, Py_ssize_t place)
+{
+    return self->sizes + self->slots[place];
+}
+
 static inline Word *
 scratch_of(const Plan *self, int which)
 {
@@ -266,6 +278,12 @@ make_room(Plan *self, Py_ssize_t room)
         return -1;
     }
     self->pool = pool;
+    struct size *sizes = PyMem_Realloc(self->sizes, (size_t)room * sizeof *sizes);
+    if (!sizes) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->sizes = sizes;
     for (Py_ssize_t slot = self->room; slot < room; slot++) {
         slots[slot] = slot;
     }
@@ -295,6 +313,7 @@ cut(Plan *self, int64_t time)
     self->slots[place] = slot;
     self->count++;
     memcpy(set_of(self, place), set_of(self, place - 1), size_of(self->words));
+    *size_at(self, place) = (struct size){size_at(self, place - 1)->count, 0};
     return place;
 }
 
@@ -324,6 +343,13 @@ reserve(Plan *self, int64_t start, int64_t end, const Word *nodes)
         Word *set = set_of(self, place);
         for (Py_ssize_t at = 0; at < self->words; at++) {
             set[at] &= ~nodes[at];
+        }
+        size_at(self, place)->count = count_of(set, self->words);
+    }
+    for (Py_ssize_t place = first > 1 ? first : 1; place <= last && place < self->count; place++) {
+        struct size *size = size_at(self, place);
+        if (size->rises || place == last) { /* no others have more than the part before them */
+            size->rises = exceeds(set_of(self, place), set_of(self, place - 1), self->words);
         }
     }
     for (Py_ssize_t place = last < self->count ? last : self->count - 1; place >= (first > 1 ? first : 1); place--) {
@@ -440,9 +466,45 @@ ended(const Releases *releases, double time)
     return low;
 }
 
+/* The same as `next_room` for a job that may have all nodes. Up to a part that rises, each has those of the next one. */
+static int64_t
+next_room_of_all(const Plan *self, int64_t start, int64_t length, int64_t count, const Releases *releases)
+{
+    Py_ssize_t words = self->words, last = self->count - 1, first = place_of(self, start);
+    Word *room = scratch_of(self, ROOM);
+    for (;;) {
+        Py_ssize_t place = first;
+        int64_t end = start + length;
+        while (place < last && self->begins[place] <= end && !size_at(self, place + 1)->rises) {
+            place++;
+        }
+        if (place == last || self->begins[place] > end) {
+            return start;
+        }
+        first = place + 1;
+        int64_t later = self->begins[first];
+        if (size_at(self, place)->count >= count) {
+            const Word *free = releases->free + ended(releases, (double)(later + 1)) * words;
+            both(room, set_of(self, place), free, words);
+            if (count_of(room, words) >= count) {
+                for (place = first; place < self->count && self->begins[place] <= end; place++) {
+                    both(room, room, set_of(self, place), words);
+                }
+                if (count_of(room, words) >= count) {
+                    return start;
+                }
+            }
+        }
+        start = later;
+    }
+}
+
 static int64_t
 next_room(const Plan *self, int64_t start, int64_t length, const Word *nodes, int64_t count, const Releases *releases)
 {
+    if (!exceeds(scratch_of(self, ALL), nodes, self->words)) {
+        return next_room_of_all(self, start, length, count, releases);
+    }
     Py_ssize_t words = self->words, last = self->count - 1, first = place_of(self, start);
     Word *room = scratch_of(self, ROOM);
     for (;;) {

@@ -37,6 +37,7 @@ begin_run(Plan *self, long long begin, long long end, PyObject *nodes)
     self->serial = 0;
     memcpy(set, given, size_of(self->words));
     memcpy(set_of(self, 0), given, size_of(self->words));
+    *size_at(self, 0) = (struct size){count_of(given, self->words), 0};
     return 0;
 }
 
@@ -96,6 +97,7 @@ free_plan(Plan *self)
     PyMem_Free(self->begins);
     PyMem_Free(self->slots);
     PyMem_Free(self->pool);
+    PyMem_Free(self->sizes);
     PyMem_Free(self->scratch);
     PyMem_Free(self->runs);
     PyMem_Free(self->sorted);

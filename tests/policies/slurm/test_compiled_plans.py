@@ -270,7 +270,7 @@ def test_a_plan_expects_releases_of_as_many_nodes_and_entries() -> None:
     with pytest.raises(ValueError, match="as many nodes"):
         plan.next_room(0, 1, 1, 1, releases)
     with pytest.raises(ValueError, match="as many nodes"):
-        plan.run(None, [], 0, releases, 1, 0, settings, (0, 0, False, 0.0))
+        plan.run(None, [], 0, releases, 1, 0, settings, (0, 0, False, 0.0), 0)
     with pytest.raises(TypeError, match="entries of a queue"):
         plan.unplan([(1, 2, "entry")])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="order of their ends"):
