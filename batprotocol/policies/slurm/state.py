@@ -7,7 +7,7 @@ them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import reduce
 from heapq import heappop, heappush
 from operator import or_
@@ -254,6 +254,8 @@ class ControllerState:
         drained = bits_of(number for number, node in enumerate(cluster.nodes) if node.is_drained)
         self.nodes, self.completing = NodeStates(len(cluster.nodes), cluster.up, drained), 0
         self._leaving: dict[str, int] = {}
+        self.late: set[str] = set()  # the jobs that were held, or wait for their reservations: eligible when looked at
+        self._young: dict[str, list[SlurmJob]] = {}  # the tasks of each array that do not grow older yet
         self.others = self.idle_runs = self.idle_cycles = 0
         self.completed = -math.inf
 
@@ -267,6 +269,45 @@ class ControllerState:
         """Whether no loop runs, as the nodes of a job are not clean that has ended not long ago (CompleteWait)."""
         wait = self.cluster.complete_wait
         return bool(wait and self.completing) and self.completed >= self.second - wait
+
+    def eligible(self) -> Iterator[tuple[SlurmJob, str | None]]:
+        """The jobs that could start by now, and those that never can, with the reason. They still wait.
+
+        A job whose reservation has not begun is looked at then. It is eligible since then, so that it grows no older.
+        """
+        for job, never in self.waiting.gather(self.now):
+            begin = self.reservations.begins_later(job, self.second)
+            if never is None and begin > -math.inf:
+                self.late.add(job.id)
+                self.waiting.note(begin, job)
+                continue
+            if job.id in self.late:
+                self.late.remove(job.id)
+                job.eligible = float(self.second)
+            yield job, never
+
+    def is_eligible(self, job: SlurmJob) -> None:
+        """A loop has a job in its queue, which grows older from now on; tasks of arrays may do so later."""
+        if job.array is None or job.array_limit == 1:
+            self.priorities.eligible(job, self.now)
+        else:
+            self._young.setdefault(job.array, []).append(job)
+
+    def grow(self, *, is_over: bool) -> None:
+        """Tasks of arrays grow older from now on, if others wait, or a loop has left them waiting that may start.
+
+        Args:
+            is_over: whether a loop is over; else it has its queue.
+        """
+        for array, tasks in list(self._young.items()):
+            left = [task for task in tasks if task in self.queue]
+            is_alone = not is_over and all(entry.job.array == array for _, _, entry in self.queue.snapshot())
+            if left and (is_alone or not self.rules.array_may_start(left[0])):
+                continue
+            del self._young[array]
+            for task in left:
+                task.eligible = max(task.eligible, float(self.second)) if is_over else task.eligible
+                self.priorities.eligible(task, self.now)
 
     def leave(self, job: SlurmJob, nodes: int) -> None:
         """Note the nodes of an ended job that are not clean. A node that several jobs leave waits for the last one."""
@@ -370,6 +411,25 @@ class PossibleStarts:
         if job.leaves and job.misses_leaves:
             self._spread.add(job)
         return found
+
+    def is_impossible(self, job: SlurmJob, partition: ClusterPartition, room: int) -> bool:
+        """Whether a job that lacks nodes lacks them on an empty cluster, too: Slurm holds it then.
+
+        Most of these jobs are refused when they are submitted. Slurm looks at required nodes first.
+
+        Args:
+            job: the job.
+            partition: a partition of it.
+            room: the nodes that it could have now if they had no jobs.
+        """
+        state = self._state
+        is_bounded = partition.max_cpus < math.inf or partition.max_memory_per_cpu or partition.max_memory_per_node
+        if job.reservation or not (job.counts or job.required or is_bounded):
+            return False
+        if job.required & (~room | state.selection.used | state.completing):
+            return False
+        empty = selection_of(state.cluster, state.phases.epoch, is_quick=state.is_quick)
+        return share_now(empty, job, partition, partition.nodes & job.allowed) is None
 
     def earliest(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
@@ -725,8 +785,8 @@ class Endings:
         return self._state.reservations.limit_of(job, job.end + overtime)
 
     def first_limit(self) -> float:
-        """When the first limit of a running job, or what it shares with others, is over; infinity: there is none."""
-        return min(self._limits.first(), self._overdrawn)
+        """When the first limit of a running job, what it shares, or a reservation is over; infinity: there is none."""
+        return min(self._limits.first(), self._overdrawn, self._state.reservations.next_end())
 
     def look_at_budgets(self) -> None:
         """Jobs have been charged: some may have used up what they share."""
