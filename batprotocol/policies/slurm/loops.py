@@ -489,7 +489,7 @@ class _BackfillRun:
         return job.time_min if 0 < job.time_min < limit else limit, limit
 
     def _test(self, entry: SlurmEntry) -> None:
-        """Plan a job, or start it. What an earlier run has found for it is not searched again."""
+        """Plan a job, or start it, without a search if an earlier run has made the same one."""
         job, partition, earlier, kept = entry.job, entry.partition, entry.job.planned, self.kept
         only_now = self.is_not_reserved(job, partition)
         is_kept = kept is not None and not (only_now or job.het or job.leaves or job.reservation)
@@ -520,7 +520,7 @@ class _BackfillRun:
             self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), plan.start)
 
     def _terms(self, job: SlurmJob, partition: ClusterPartition) -> tuple[object, ...]:
-        """What a search looks at in a job, as far as it may change while the job waits."""
+        """The values of a job that a search looks at, as far as they may change while the job waits."""
         return self._minutes(job, partition)[0], self.starter.rules.most_nodes(job, partition), _TERMS(job)
 
     def _search(self, job: SlurmJob, partition: ClusterPartition, *, only_now: bool) -> PlannedStart | None:
@@ -702,7 +702,7 @@ class _BackfillRun:
 
 
 _STARTED: Final = PlannedStart(0, 0, 0, 0)
-"""What the search for a plan says of a job that it has started."""
+"""The search for a plan has started the job."""
 _TERMS: Final = attrgetter(
     *("allowed", "required", "min_nodes", "max_nodes", "takes_least", "tasks", "cpus_per_task", "is_contiguous"),
     *("memory", "memory_per_cpu", "gres", "gpus", "is_exclusive", "alternatives", "counts"),

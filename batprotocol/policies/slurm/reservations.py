@@ -660,7 +660,7 @@ class _Made(NamedTuple):
 class KeptPlans:
     """The plans of the last run of backfill, and what its searches have found.
 
-    A run plans jobs in order. What its search finds for a job follows from the plans that it has made before, from the
+    A run plans jobs in order. The plan that a search finds for a job follows from the plans before it, from the
     footing of the run, from what the job asks for, and from the second. So it is found without a search if
 
     - the run has made the same plans so far, in the same order, whatever other jobs it has looked at. A plan is the
@@ -721,7 +721,7 @@ class KeptPlans:
         return 0 if footing is None else self._number
 
     def find(self, entry: SlurmEntry, terms: tuple[object, ...]) -> KeptLook | None:
-        """What is kept of an entry that asks for the same, and is still valid."""
+        """The look at an entry that an earlier run has kept; None: there is none that is still valid."""
         kept = entry.row
         if not isinstance(kept, _Kept) or (kept.footing, kept.serial) != (self._number, self._serial):
             return None

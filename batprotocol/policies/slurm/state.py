@@ -386,7 +386,7 @@ class PossibleStarts:
             self._state.queue.sort()
 
     def _footing(self) -> tuple[object, ...] | None:
-        """What the plans of a run of backfill stand on, besides the jobs that wait; None: they may not be kept."""
+        """The state that plans of backfill stand on, besides the jobs that wait; None: they may not be kept."""
         state = self._state
         ends = state.selection.first_end() > state.second  # the others of jobs whose limits are over move with the time
         if not ends or state.cluster.preempts or state.reservations.names() or self.sizes_vary:
