@@ -506,7 +506,7 @@ class Linear:
         self._is_quick = is_quick
         self._tree = tree_of(cluster)
         self._weights = weight_groups(cluster)
-        self._busy = 0
+        self._busy = self.changes = 0
         self._holders = NodeHolders()
         self.overlaps = self._takes_turns = cluster.gang is not None
         """Whether a node may have two jobs, of which one is suspended."""
@@ -515,7 +515,6 @@ class Linear:
         self._frees: NodeReleases | None = None
         self._releases: Releases | None = None
         self._freed: list[int] | None = None  # the nodes of the first one, two... jobs to end
-        self.changes = 0
 
     @property
     def used(self) -> int:

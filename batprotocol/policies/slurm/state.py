@@ -40,15 +40,11 @@ from batprotocol.policies.slurm.selection import (
 )
 
 __all__ = [
-    "Consumable",
     "ControllerActions",
     "ControllerState",
     "Endings",
     "JobPriorities",
-    "Linear",
-    "NodeSelector",
     "NodeStates",
-    "PossibleStart",
     "PossibleStarts",
     "TimeLimits",
     "selection_of",
@@ -246,18 +242,15 @@ class ControllerState:
         self.queue = SlurmQueue(is_fifo=cluster.is_fifo, is_above=rules.preemption.is_above)
         self.clock = LoopClock(cluster.loops, phases, backfills=cluster.backfills, time_slice=cluster.time_slice)
         self.waiting = IneligibleJobs()
-        self.jobs: dict[str, SlurmJob] = {}
-        self.running: dict[str, SlurmJob] = {}
-        self.ended: dict[str, SlurmJob] = {}
+        self.jobs, self.running, self.ended = dict[str, SlurmJob](), dict[str, SlurmJob](), dict[str, SlurmJob]()
         self.hetjobs: dict[str, HetJob] = {}
-        self.now = 0.0
         drained = bits_of(number for number, node in enumerate(cluster.nodes) if node.is_drained)
         self.nodes, self.completing = NodeStates(len(cluster.nodes), cluster.up, drained), 0
         self._leaving: dict[str, int] = {}
         self.late: set[str] = set()  # the jobs that were held, or wait for their reservations: eligible when looked at
         self._young: dict[str, list[SlurmJob]] = {}  # the tasks of each array that do not grow older yet
         self.others = self.idle_runs = self.idle_cycles = 0
-        self.completed = -math.inf
+        self.now, self.completed = 0.0, -math.inf
 
     @property
     def second(self) -> int:
@@ -347,11 +340,9 @@ class PossibleStarts:
         self._state, self.sizes_vary = state, False
         self._empty: Linear | None = None  # the same nodes without jobs
         self._tasks: dict[str, list[SlurmJob]] = {}  # those of each array, where records decide
-        self._highest = self._splits = 0
+        self._highest = self._splits = self.any_switches = 0
         self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
-        selection = state.selection
-        self.plans = KeptPlans(self._footing, selection.passing_weights, selection.leave_weights)
-        self.any_switches = 0
+        self.plans = KeptPlans(self._footing, state.selection.passing_weights, state.selection.leave_weights)
 
     def submitted(self, job: SlurmJob, now: float) -> None:
         """A job comes: it gets its first priority, and then Slurm tests whether it could start on an empty cluster."""
@@ -499,8 +490,7 @@ class TimeLimits:
     """
 
     def __init__(self) -> None:
-        self._limits: list[tuple[float, int, SlurmJob, float]] = []
-        self._count = 0
+        self._limits, self._count = list[tuple[float, int, SlurmJob, float]](), 0
 
     def note(self, job: SlurmJob, end: float) -> None:
         """The limit of a running job is over at a time."""
