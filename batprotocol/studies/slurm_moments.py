@@ -79,7 +79,16 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         epilogs={} if moments is None else moments.epilogs,
         prompt=frozenset(() if moments is None else moments.prompt),
         leaves=leaves,
+        aging=dict(_aging(run)),
     )
+
+
+def _aging(run: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Since when the tasks of arrays age that ran once, as their records say: the rule behind it is not known."""
+    for job in run.get("result_jobs", ()):
+        since, task = job.get("AccrueTime"), job.get("ArrayTaskId", "")
+        if task.isdecimal() and isinstance(since, float) and job.get("Restarts", "0") == "0":
+            yield f"{job['ArrayJobId']}_{task}", since
 
 
 _TRACED: Final = re.compile(

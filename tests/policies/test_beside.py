@@ -100,7 +100,7 @@ def test_what_was_tried_and_given_back_leaves_no_trace(seed: int) -> None:
 
     def answers(timeline: HostTimeline) -> list[object]:
         chance = Random(seed)
-        lasting = [timeline.until(host, amount, now) for host in range(6) for amount in AMOUNTS]
+        lasting = [timeline.lasting(host, amount, now) for host in range(6) for amount in AMOUNTS]
         changed = timeline.changed_since(range(6), timeline.changes - chance.randint(0, 5))
         return [lasting, changed, timeline.changes, [*timeline.moments()], timeline.since(timeline.changes - 3)]
 

@@ -15,16 +15,17 @@ from contextlib import suppress
 from heapq import heappop, heappush
 from itertools import islice
 from operator import le
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from batprotocol.policies.availability import Amount, Steps, fits, python_change_steps
+from batprotocol.policies.availability import Amount, Steps, added, fits, python_change_steps, reduced
+from batprotocol.policies.jobs import JobKind, KindFilter, SiteEntry
 
 Change = tuple[tuple[int, ...], float, float, bool]
 """Hosts, from when to when something was changed on them, and whether it was given back."""
 
 _LOGGED: Final = 4096
 
-Watcher = Callable[[Mapping[int, Steps[Amount]], Sequence[int] | None, float, float], None]
+Watcher: TypeAlias = "Callable[[PythonHostSteps, Sequence[int] | None, float, float], None]"
 """Told of what is free on all hosts, on which of them that has changed (None: on all), and from when to when."""
 
 Found = tuple[float, list[int]]
@@ -32,6 +33,153 @@ Found = tuple[float, list[int]]
 
 Taken = tuple[AbstractSet[int], float, float]
 """Hosts on which an amount is taken, and from when to when."""
+
+
+class PythonHostSteps:
+    """The amounts that will be free on each host, as steps."""
+
+    def __init__(self) -> None:
+        self._steps: dict[int, Steps[Amount]] = {}
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._steps)
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def open(self, host: int, times: list[float], free: list[Amount]) -> None:
+        """There is one more host, on which another amount is free from each of some times on."""
+        steps = self._steps[host] = Steps(times[0], free[0])
+        steps.times, steps.values = times.copy(), free.copy()
+
+    def close(self, host: int) -> None:
+        """This host is not there any more."""
+        del self._steps[host]
+
+    def change(self, hosts: Iterable[int], begin: float, end: float, by: Amount, now: float) -> list[int]:
+        """Add an amount on hosts between two times; the hosts for which the second one is not over.
+
+        The past of `now` is forgotten.
+        """
+        changed = []
+        for host in hosts:
+            own = self._steps[host].begin_at(now)
+            if end > own.times[0]:
+                changed.append(host)
+                python_change_steps(own, begin, end, by)
+        return changed
+
+    def leasts(self, hosts: Iterable[int], begin: float, end: float) -> dict[int, Amount]:
+        """The amounts that are free on hosts throughout an interval, by host."""
+        between = ((host, self._steps[host].between(begin, end)) for host in hosts)
+        return {host: each[0] if len(each) == 1 else tuple(map(min, zip(*each, strict=True))) for host, each in between}
+
+    def following(self, host: int, now: float) -> tuple[list[float], list[Amount]]:
+        """The times from which on another amount is free on a host, the first of which holds now; and the amounts."""
+        steps = self._steps[host]
+        first = steps.place(now)
+        return steps.times[first:], steps.values[first:]
+
+    def until(self, host: int, amount: Amount, now: float) -> float:
+        """The time until which an amount stays free on a host from now on; `now` or earlier if it is not free now."""
+        times, free = self.following(host, now)
+        return next((time for time, each in zip(times, free, strict=True) if not fits(amount, each)), math.inf)
+
+    def fits_before(self, host: int, amount: Amount, time: float) -> bool:
+        """Whether an amount is free on a host just before a time."""
+        steps = self._steps[host]
+        return fits(amount, steps.values[max(bisect_left(steps.times, time) - 1, 0)])
+
+    def first_window(self, host: int, amount: Amount, seconds: float, after: float, before: float) -> float:
+        """The first time from which on an amount is free on a host for long enough; infinity: none is known.
+
+        Args:
+            host: the host.
+            amount: the amount.
+            seconds: for how long.
+            after: the first time that counts.
+            before: no time behind it is looked for.
+        """
+        windows = _windows(self._steps[host], host, amount, seconds, after, before)
+        return windows[0][0] if windows else math.inf
+
+    def first_time(
+        self,
+        hosts: Iterable[int],
+        count: int,
+        amount: Amount,
+        seconds: float,
+        after: float,
+        choose: Callable[[Sequence[int], float], Sequence[int] | None] | None,
+        before: float,
+        also: Iterable[float],
+        may: Callable[[float], bool] | None,
+        without: Taken | None = None,
+    ) -> Found:
+        """The first time from which on enough hosts have enough free for long enough: see `HostTimeline.earliest`."""
+        windows: list[tuple[float, float, int]] = []
+        taken, begin, end = without or ((), 0.0, 0.0)
+        for host in hosts:
+            own = self._steps[host]
+            if host in taken:
+                own = own.copy()
+                python_change_steps(own, begin, end, amount)
+            windows += _windows(own, host, amount, seconds, after, before)
+        windows.sort()
+        open_ones: list[tuple[float, int]] = []  # the last time to start, and the host
+        place = 0
+        others = sorted((each for each in also if after < each <= before), reverse=True)
+        while place < len(windows) or others:
+            time = windows[place][0] if place < len(windows) else math.inf
+            while others and others[-1] <= time:
+                time = others.pop()
+            while place < len(windows) and windows[place][0] == time:
+                heappush(open_ones, windows[place][1:])
+                place += 1
+            while open_ones and open_ones[0][0] < time:
+                heappop(open_ones)
+            if len(open_ones) >= count and (may is None or may(time)):
+                found = sorted(host for _, host in open_ones)
+                if choose is None or choose(found, time) is not None:
+                    return time, found
+        return math.inf, []
+
+
+def _windows(
+    steps: Steps[Amount],
+    host: int,
+    amount: Amount,
+    seconds: float,
+    after: float,
+    before: float,
+) -> list[tuple[float, float, int]]:
+    """The intervals in which a job can start on a host: its first and last time to start."""
+    times, free = steps.times, steps.values
+    windows: list[tuple[float, float, int]] = []
+    begin = -1.0
+    for place in range(max(bisect_right(times, after) - 1, 0), len(times)):
+        time = times[place]
+        if begin < 0 and time > before:
+            return windows
+        if all(map(le, amount, free[place])):  # as `fits` does: here, most of the time is spent
+            if begin < 0:
+                begin = max(time, after)
+            elif time - seconds > before:  # however long it lasts
+                break
+        elif begin >= 0:
+            if time - begin >= seconds:
+                windows.append((begin, time - seconds, host))
+            begin = -1.0
+    if begin >= 0:
+        windows.append((begin, math.inf, host))
+    return windows
+
+
+HostSteps = PythonHostSteps
+move_amount: Callable[..., int]
+if not TYPE_CHECKING:
+    with suppress(ImportError):
+        from batprotocol.policies._profile import HostSteps, move_amount
 
 
 Note = tuple[float, list[tuple[float, int]]]
@@ -63,6 +211,16 @@ class _Attempt:
                 until[host] = {}
 
 
+def _steps_of(capacity: Mapping[int, Amount], now: float) -> PythonHostSteps:
+    steps: PythonHostSteps
+    for steps in (HostSteps(), PythonHostSteps()):
+        with suppress(OverflowError):  # amounts of more than 64 bits are in Python
+            for host, amount in capacity.items():
+                steps.open(host, [now], [amount])
+            break
+    return steps
+
+
 class HostTimeline:
     """The future of all hosts.
 
@@ -81,7 +239,7 @@ class HostTimeline:
         self.changes = 0
         self._attempt: _Attempt | None = None
         self._log: deque[Change | None] = deque(maxlen=_LOGGED)
-        self._steps: dict[int, Steps[Amount]] = {}
+        self._steps: PythonHostSteps = HostSteps()
         self.restart(capacity, now)
 
     def restart(self, capacity: Mapping[int, Amount], now: float) -> None:
@@ -92,7 +250,7 @@ class HostTimeline:
             now: the first time, in seconds.
         """
         self._now = now
-        self._steps = {host: Steps(now, amount) for host, amount in capacity.items()}
+        self._steps = _steps_of(capacity, now)
         self._until: dict[int, dict[Amount, float]] = {host: {} for host in capacity}  # known answers of `until`
         self._notes: dict[int, Note] = {}  # gone when the future of its host changes
         self._stale: set[int] = set()  # the hosts of which neither is valid any more
@@ -114,8 +272,9 @@ class HostTimeline:
         """
         other.advance(now)
         self.restart({}, now)
+        self._steps = type(other._steps)()
         for host in other._steps:
-            self.open(host, *other._following(host, now))
+            self.open(host, *other._steps.following(host, now))
 
     def open(self, host: int, times: list[float], free: list[Amount]) -> None:
         """There is one more host.
@@ -125,15 +284,16 @@ class HostTimeline:
             times: the times from which on another amount is free on it.
             free: these amounts.
         """
-        steps = self._steps[host] = Steps(times[0], free[0])
-        steps.times, steps.values, self._until[host] = times, free, {}
+        self._steps.open(host, times, free)
+        self._until[host] = {}
         self._changed[host] = self.changes
         self._tell(None)
 
     def close(self, hosts: Iterable[int]) -> None:
         """These hosts are not there any more."""
         for host in hosts:
-            del self._steps[host], self._until[host], self._changed[host]
+            self._steps.close(host)
+            del self._until[host], self._changed[host]
             self._notes.pop(host, None)
             self._stale.discard(host)
         self._tell(None)
@@ -146,18 +306,54 @@ class HostTimeline:
         """An amount is free again on these hosts from one time to another one."""
         self._change(hosts, begin, end, amount, True)
 
+    def move(
+        self,
+        hosts: list[int],
+        begin: float,
+        others: list[int],
+        start: float,
+        seconds: float,
+        amount: Amount,
+        kinds: Mapping[Any, Any] | None = None,
+    ) -> None:
+        """An amount that was taken of hosts for some seconds is taken of others, or at another time.
+
+        Args:
+            hosts: the hosts.
+            begin: from when on.
+            others: the hosts of which it is taken now.
+            start: from when on.
+            seconds: for how long.
+            amount: the amount.
+            kinds: the hosts that are open for each kind of jobs, if nobody but they is told of changes.
+        """
+        ends, lasts = (begin + seconds, start + seconds), begin + seconds > begin and start + seconds > start
+        if kinds is None or type(self._steps) is PythonHostSteps or self._attempt is not None or not lasts:
+            self.give_back(hosts, begin, ends[0], amount)
+            self.take(others, start, ends[1], amount)
+            return
+        known = self._now, self._changed, self._stale, self.changes
+        self.changes = move_amount(self._steps, kinds, hosts, begin, others, start, seconds, amount, *known)
+        self._log.append((tuple(hosts), begin, ends[0], True))
+        self._log.append((tuple(others), start, ends[1], False))
+
     def advance(self, now: float) -> None:
         """The past of a time does not matter any more. On each host, it is forgotten when something changes there."""
         self._now = now
 
-    def watch(self, watcher: Watcher) -> Mapping[int, Steps[Amount]]:
+    def watch(self, watcher: Watcher) -> PythonHostSteps:
         """Tell somebody of changes from now on; what is free on each host."""
         self.watcher = watcher
         return self._steps
 
+    @property
+    def steps(self) -> PythonHostSteps:
+        """The amounts that are free on each host."""
+        return self._steps
+
     def forget(self, hosts: Iterable[int]) -> None:
         """Forget the past of these hosts, as if something had changed there."""
-        change_amounts(self._steps, hosts, -math.inf, -math.inf, (), self._now)
+        self._steps.change(tuple(hosts), -math.inf, -math.inf, (), self._now)
 
     def _change(self, hosts: Iterable[int], begin: float, end: float, by: Amount, is_more: bool) -> None:
         if end <= begin:
@@ -165,7 +361,7 @@ class HostTimeline:
         hosts = tuple(hosts)
         self.changes += 1
         self._log.append((hosts, begin, end, is_more))
-        changed = change_amounts(self._steps, hosts, begin, end, by, self._now)
+        changed = self._steps.change(hosts, begin, end, by, self._now)
         if self._attempt is not None:
             self._attempt.keep(changed, self._changed, self._until, self._notes)
         self._changed.update(dict.fromkeys(changed, self.changes))
@@ -204,11 +400,11 @@ class HostTimeline:
 
     def least(self, host: int, begin: float, end: float) -> Amount:
         """The amount that is free on a host throughout an interval."""
-        return leasts(self._steps, (host,), begin, end)[host]
+        return self._steps.leasts((host,), begin, end)[host]
 
     def leasts(self, hosts: Iterable[int], begin: float, end: float) -> dict[int, Amount]:
         """The amount that is free on each of some hosts throughout an interval."""
-        return leasts(self._steps, hosts, begin, end)
+        return self._steps.leasts(tuple(hosts), begin, end)
 
     def since(self, changes: int) -> list[Change] | None:
         """The changes since `changes` was their number; None if they are not known any more."""
@@ -242,13 +438,7 @@ class HostTimeline:
         known = self._until[host]
         until = known.get(amount, -math.inf)
         if until <= now:
-            steps = self._steps[host]
-            times, free = steps.times, steps.values
-            until = math.inf
-            for place in range(max(bisect_right(times, now) - 1, 0), len(times)):
-                if not fits(amount, free[place]):
-                    until = times[place]
-                    break
+            until = self._steps.until(host, amount, now)
             known[amount] = until
         return until
 
@@ -283,135 +473,135 @@ class HostTimeline:
         Returns:
             The time and the hosts with room; infinity and no hosts if there is no such time.
         """
-        return first_time(self._steps, hosts, count, amount, seconds, after, choose, before, also, may, without)
+        return self._steps.first_time(hosts, count, amount, seconds, after, choose, before, also, may, without)
 
     def following(self, host: int, now: float) -> Iterator[tuple[float, Amount]]:
         """The times from which on another amount is free on a host, with the amount; the first one holds now."""
-        return zip(*self._following(host, now))  # noqa: B905 - asked often, and they are as long
-
-    def _following(self, host: int, now: float) -> tuple[list[float], list[Amount]]:
-        steps = self._steps[host]
-        times, free = steps.times, steps.values
-        first = max(bisect_right(times, now) - 1, 0)
-        return times[first:], free[first:]
+        return zip(*self._steps.following(host, now))  # noqa: B905 - asked often, and they are as long
 
     def moments(self) -> Iterator[tuple[int, float, Amount]]:
         """Each host, each time from which on another amount is free on it, and the amount; host by host, in order."""
         for host in self._steps:
-            steps = self._steps[host].begin_at(self._now)
-            for time, free in zip(steps.times, steps.values, strict=True):
-                yield host, time, free
+            for time, free in zip(*self._steps.following(host, self._now), strict=True):
+                yield host, max(time, self._now), free
 
     def opens(self, host: int, amount: Amount, seconds: float, after: float, before: float) -> bool:
         """Whether an amount is free on a host for long enough from a time on that is earlier than `before`."""
-        windows = _windows(self._steps[host], host, amount, seconds, after, before)
-        return bool(windows) and windows[0][0] < before
+        return self._steps.first_window(host, amount, seconds, after, before) < before
 
     def is_open(self, host: int, amount: Amount, seconds: float, time: float) -> bool:
         """Whether an amount is free on a host for long enough from a time on."""
-        windows = _windows(self._steps[host], host, amount, seconds, time, time)
-        return bool(windows) and windows[0][0] <= time
+        return self._steps.first_window(host, amount, seconds, time, time) <= time
 
     def fits_before(self, host: int, amount: Amount, time: float) -> bool:
         """Whether an amount is free on a host just before a time."""
-        steps = self._steps[host]
-        return fits(amount, steps.values[max(bisect_left(steps.times, time) - 1, 0)])
+        return self._steps.fits_before(host, amount, time)
 
 
-def python_change_amounts(
-    steps: Mapping[int, Steps[Amount]], hosts: Iterable[int], begin: float, end: float, by: Amount, now: float
-) -> list[int]:
-    """Add an amount on hosts between two times; the hosts for which the second one is not over."""
-    changed = []
-    for host in hosts:
-        own = steps[host].begin_at(now)
-        if end > own.times[0]:
-            changed.append(host)
-            python_change_steps(own, begin, end, by)
-    return changed
+# The space for the jobs of a kind beside reservations, kept for as long as nothing of it changes.
 
 
-def python_leasts(
-    steps: Mapping[int, Steps[Amount]], hosts: Iterable[int], begin: float, end: float
-) -> dict[int, Amount]:
-    """The amounts that are free on hosts throughout an interval, by host."""
-    between = ((host, steps[host].between(begin, end)) for host in hosts)
-    return {host: each[0] if len(each) == 1 else tuple(map(min, zip(*each, strict=True))) for host, each in between}
+class KindSpace:
+    """The space for each kind of jobs.
 
+    Args:
+        timeline: what will be free.
+        heads: the entries that have a reservation.
+        kind_filter: which kinds an amount suffices for.
 
-def python_first_time(
-    steps: Mapping[int, Steps[Amount]],
-    hosts: Iterable[int],
-    count: int,
-    amount: Amount,
-    seconds: float,
-    after: float,
-    choose: Callable[[Sequence[int], float], Sequence[int] | None] | None,
-    before: float,
-    also: Iterable[float],
-    may: Callable[[float], bool] | None,
-    without: Taken | None = None,
-) -> Found:
-    """The first time from which on enough hosts have enough free for long enough: see `HostTimeline.earliest`."""
-    windows: list[tuple[float, float, int]] = []
-    taken, begin, end = without or ((), 0.0, 0.0)
-    for host in hosts:
-        own = steps[host]
-        if host in taken:
-            own = own.copy()
-            python_change_steps(own, begin, end, amount)
-        windows += _windows(own, host, amount, seconds, after, before)
-    windows.sort()
-    open_ones: list[tuple[float, int]] = []  # the last time to start, and the host
-    place = 0
-    others = sorted((each for each in also if after < each <= before), reverse=True)
-    while place < len(windows) or others:
-        time = windows[place][0] if place < len(windows) else math.inf
-        while others and others[-1] <= time:
-            time = others.pop()
-        while place < len(windows) and windows[place][0] == time:
-            heappush(open_ones, windows[place][1:])
-            place += 1
-        while open_ones and open_ones[0][0] < time:
-            heappop(open_ones)
-        if len(open_ones) >= count and (may is None or may(time)):
-            found = sorted(host for _, host in open_ones)
-            if choose is None or choose(found, time) is not None:
-                return time, found
-    return math.inf, []
+    Attributes:
+        moved: how often reservations have changed. Whoever changes some counts.
+    """
 
+    def __init__(self, timeline: HostTimeline, heads: Mapping[int, SiteEntry], kind_filter: KindFilter) -> None:
+        self._timeline, self._heads, self._kind_filter = timeline, heads, kind_filter
+        self._beside: dict[int, int] = {}  # for each host, the bits of the kinds that can be there beside the only head
+        self._looked = 0, 0
+        self._count = 0
+        self._known: dict[JobKind, tuple[int, int, list[float]]] = {}  # with the changes that it is of
+        self._harmed: dict[JobKind, tuple[int, int, dict[int, int]]] = {}
+        self.moved = 0
 
-def _windows(
-    steps: Steps[Amount],
-    host: int,
-    amount: Amount,
-    seconds: float,
-    after: float,
-    before: float,
-) -> list[tuple[float, float, int]]:
-    """The intervals in which a job can start on a host: its first and last time to start."""
-    times, free = steps.times, steps.values
-    windows: list[tuple[float, float, int]] = []
-    begin = -1.0
-    for place in range(max(bisect_right(times, after) - 1, 0), len(times)):
-        time = times[place]
-        if begin < 0 and time > before:
-            return windows
-        if all(map(le, amount, free[place])):  # as `fits` does: here, most of the time is spent
-            if begin < 0:
-                begin = max(time, after)
-            elif time - seconds > before:  # however long it lasts
-                break
-        elif begin >= 0:
-            if time - begin >= seconds:
-                windows.append((begin, time - seconds, host))
-            begin = -1.0
-    if begin >= 0:
-        windows.append((begin, math.inf, host))
-    return windows
+    def ends(self, kind: JobKind, now: float) -> list[float]:
+        """Until when each of the hosts with enough free for a kind has it, the last time first; `now`: not even now."""
+        timeline = self._timeline
+        known = self._known.get(kind)
+        if known is not None:
+            fitted, changes, ends = known
+            is_valid = fitted == kind.fitted and (not ends or ends[-1] > now)
+            if is_valid and (changes == timeline.changes or changes >= timeline.last_change(kind.fitting)):
+                return ends
+        ends = self._ends(kind, now)
+        self._known[kind] = kind.fitted, timeline.changes, ends
+        return ends
 
+    def _ends(self, kind: JobKind, now: float) -> list[float]:
+        notes, bit = self._timeline.notes(), kind.bit
+        if self._count != self._kind_filter.count:
+            self._count = self._kind_filter.count
+            notes.clear()
+        ends = []
+        for host in kind.fitting:
+            note = notes.get(host)
+            if note is None or note[0] <= now:
+                note = notes[host] = self._steps(host, now)
+            for time, lasting in note[1]:
+                if not lasting & bit:
+                    ends.append(max(time, now))
+                    break
+        ends.sort(reverse=True)
+        return [math.inf] * (len(kind.fitting) - len(ends)) + ends
 
-change_amounts, leasts, first_time = python_change_amounts, python_leasts, python_first_time
-if not TYPE_CHECKING:
-    with suppress(ImportError):
-        from batprotocol.policies._profile import change_amounts, first_time, leasts
+    def _steps(self, host: int, now: float) -> tuple[float, list[tuple[float, int]]]:
+        """When the answer ends, and the times at which kinds lose their space on a host, with the bits of the rest."""
+        steps: list[tuple[float, int]] = []
+        passing, valid = -1, math.inf
+        for time, free in self._timeline.following(host, now):
+            if steps and valid == math.inf:
+                valid = time
+            lasting = passing & self._kind_filter.passing(free)
+            if lasting != passing:
+                passing = lasting
+                steps.append((time, passing))
+                if not passing and valid < math.inf:
+                    break
+        return valid, steps
+
+    def movable(self, kind: JobKind) -> int:
+        """The most hosts of a job of a kind beside which reservations may have hosts enough, if they move.
+
+        Where there is one reservation, that is exact.
+        """
+        heads, most = self._heads, len(kind.fitting)
+        if len(heads) != 1:
+            return most if heads else 0
+        (head,) = heads.values()
+        spare = len(head.could) - head.job.size
+        if most <= spare:
+            return most
+        kind_filter, beside, bit, harmed = self._kind_filter, self._beside, kind.bit, 0
+        if self._looked != (self.moved, kind_filter.count):
+            self._looked = self.moved, kind_filter.count
+            beside.clear()
+        for host in kind.fitting:
+            can_be = beside.get(host)
+            if can_be is None:
+                free = head.could.get(host)
+                can_be = beside[host] = -1 if free is None else kind_filter.passing(reduced(free, head.kind.amount))
+            harmed += not can_be & bit
+        return most - harmed + min(harmed, spare)
+
+    def harmed(self, kind: JobKind) -> dict[int, int]:
+        """The hosts on which a reservation could not be beside a job of a kind, each with how many could not."""
+        known = self._harmed.get(kind)
+        if known is not None and known[0] == kind.fitted and known[1] == self.moved:
+            return known[2]
+        harmed: dict[int, int] = {}
+        for head in self._heads.values():
+            wanted, could = added(head.kind.amount, kind.amount), head.could
+            for host in kind.fitting:
+                free = could.get(host)
+                if free is not None and not fits(wanted, free):
+                    harmed[host] = harmed.get(host, 0) + 1
+        self._harmed[kind] = kind.fitted, self.moved, harmed
+        return harmed

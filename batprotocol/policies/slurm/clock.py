@@ -108,6 +108,7 @@ class Phases(msgspec.Struct, frozen=True):
         prompt: the jobs whose end has the first loop run as soon as their nodes are free, and not at its next tick.
         leaves: how jobs left their nodes, by their ids and in order, where that is known node by node. It takes the
             place of all other times of nodes.
+        aging: since when jobs age, by their ids, where that is known. Without it, they do since they are eligible.
         epoch: the seconds of the day at which the simulation began: backfill rounds times on this clock.
     """
 
@@ -133,6 +134,7 @@ class Phases(msgspec.Struct, frozen=True):
     epilogs: Mapping[str, float] = {}
     prompt: frozenset[str] = frozenset()
     leaves: Mapping[str, tuple[Leave, ...]] = {}
+    aging: Mapping[str, float] = {}
 
     @classmethod
     def drawn(cls, seed: int, loops: SchedulerParameters, calc_period: float = 300.0) -> Phases:

@@ -297,7 +297,7 @@ class Controller:
                     self._clock.renew(self._state.now)
             elif never is not None and self.cluster.kills_invalid:
                 self._endings.refuse(job, never)
-        self._state.grow(is_over=False)
+        self._state.grow()
 
     # The loops
 
@@ -313,7 +313,6 @@ class Controller:
         started, has_tried = run_main(
             self._queue, self, self.cluster.loops, is_full=is_full, is_quick=self._state.is_quick
         )
-        self._state.grow(is_over=True)
         self._state.idle_runs = 0 if started else self._state.idle_runs + is_full
         if has_tried:
             self._clock.renew(self._state.now)
@@ -334,7 +333,6 @@ class Controller:
         before, self._weights = self._starts.any_switches, self._selection.passing_weights()
         ran = run_backfill(self._queue, self, self.cluster.loops, self.second, state.phases.epoch, is_quick=is_quick)
         self.is_backfilling = False
-        state.grow(is_over=True)
         self._clock.ran_backfill(self._state.now, is_new=ran.started > 0 or ran.has_moved)
         self._state.idle_cycles = 0 if ran.started else self._state.idle_cycles + 1
         self._seen, self._has_moved, self._until = self._state.changes + before, ran.has_moved, ran.until

@@ -204,6 +204,13 @@ class SlurmJob(QueuedJob):
         return self.own_cpus or max(self.tasks * self.cpus_per_task, self.min_nodes)
 
     @property
+    def gpu_cpus(self) -> int:
+        """The CPUs that it asks for with its GPUs (--cpus-per-gpu), at least."""
+        gpus = self.gpus or self.gpus_per_task * self.tasks
+        gpus = gpus or self.min_nodes * sum(count for name, _, count in self.gres if name == "gpu")
+        return gpus * max(self.cpus_per_gpu, 0)
+
+    @property
     def size(self) -> JobSize:
         """Its size, as partitions look at it."""
         tasks = self.tasks_per_node or (

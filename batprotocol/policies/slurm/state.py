@@ -255,7 +255,7 @@ class ControllerState:
         self.nodes, self.completing = NodeStates(len(cluster.nodes), cluster.up, drained), 0
         self._leaving: dict[str, int] = {}
         self.late: set[str] = set()  # the jobs that were held, or wait for their reservations: eligible when looked at
-        self._young: dict[str, list[SlurmJob]] = {}  # the tasks of each array that do not grow older yet
+        self._young: list[tuple[float, SlurmJob]] = []  # the jobs that grow older from a known time on
         self.others = self.idle_runs = self.idle_cycles = 0
         self.completed = -math.inf
 
@@ -287,27 +287,22 @@ class ControllerState:
             yield job, never
 
     def is_eligible(self, job: SlurmJob) -> None:
-        """A loop has a job in its queue, which grows older from now on; tasks of arrays may do so later."""
-        if job.array is None or job.array_limit == 1:
+        """A loop has a job in its queue: it grows older from now on, or from the time on that is known for it."""
+        since = self.phases.aging.get(job.own_id, -math.inf) if not job.restarts else -math.inf
+        if since <= self.now:
+            job.eligible = max(job.eligible, since)
             self.priorities.eligible(job, self.now)
         else:
-            self._young.setdefault(job.array, []).append(job)
+            self._young.append((since, job))
 
-    def grow(self, *, is_over: bool) -> None:
-        """Tasks of arrays grow older from now on, if others wait, or a loop has left them waiting that may start.
-
-        Args:
-            is_over: whether a loop is over; else it has its queue.
-        """
-        for array, tasks in list(self._young.items()):
-            left = [task for task in tasks if task in self.queue]
-            is_alone = not is_over and all(entry.job.array == array for _, _, entry in self.queue.snapshot())
-            if left and (is_alone or not self.rules.array_may_start(left[0])):
-                continue
-            del self._young[array]
-            for task in left:
-                task.eligible = max(task.eligible, float(self.second)) if is_over else task.eligible
-                self.priorities.eligible(task, self.now)
+    def grow(self) -> None:
+        """Jobs grow older by now for which a later time was known."""
+        due = [each for each in self._young if each[0] <= self.now]
+        self._young = [each for each in self._young if each not in due]
+        for since, job in due:
+            if job in self.queue:
+                job.eligible = since
+                self.priorities.eligible(job, self.now)
 
     def leave(self, job: SlurmJob, nodes: int) -> None:
         """Note the nodes of an ended job that are not clean. A node that several jobs leave waits for the last one."""
@@ -364,7 +359,7 @@ class PossibleStarts:
         is_range = not math.isinf(job.max_nodes) and job.max_nodes > job.min_nodes and not job.takes_least
         is_same = len({node.cpus for node in state.cluster.nodes}) == 1
         if not state.cluster.select.is_linear:
-            self.sizes_vary |= job.size_cpus < job.min_nodes
+            self.sizes_vary |= job.size_cpus < max(job.min_nodes, job.gpu_cpus)
             return
         self.sizes_vary |= is_range or bool(job.counts) or not is_same
         self._empty = self._empty or Linear(state.cluster, is_quick=state.is_quick)
@@ -389,7 +384,7 @@ class PossibleStarts:
         if state.cluster.select.is_linear:
             cpus = sum(state.cluster.nodes[node].cpus for node in members(nodes))
         else:
-            cpus = max(job.size_cpus, job.min_nodes)
+            cpus = max(job.size_cpus, job.min_nodes, job.gpu_cpus)
         state.priorities.sized(job, cpus)
 
     def now(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> NodeShare | None:

@@ -9,6 +9,7 @@ import pytest
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import Phases, SlurmScheduler
+from batprotocol.policies.slurm.clock import USUAL
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.accounting import accounting_of
 from batprotocol.sites.slurm.configuration import configuration_of
@@ -279,13 +280,18 @@ Licenses=m:1
 """
 
 
-def aged(*jobs: tuple[str, float, int, dict[str, object]], events: tuple[tuple[float, str], ...] = ()) -> str:
+def aged(
+    *jobs: tuple[str, float, int, dict[str, object]],
+    events: tuple[tuple[float, str], ...] = (),
+    phases: Phases = USUAL,
+) -> str:
     """The order in which jobs start that run for 100 s: given their ids, the seconds of submission, and their nodes."""
     static = [
         StaticJob(name, time, nodes, DelayProfile(100.0), 600.0, json.dumps({"user": "ann", **asked}))
         for name, time, nodes, asked in jobs
     ]
-    scheduler = SlurmScheduler(configuration_of(CONF.format(more=AGES)), accounting=accounting_of([("qos", QOS)]))
+    conf = configuration_of(CONF.format(more=AGES))
+    scheduler = SlurmScheduler(conf, phases, accounting=accounting_of([("qos", QOS)]))
     lists = [ExternalEventList.of([(time, json.dumps({"slurm": text})) for time, text in events], corrected=True)]
     simulate(described_platform("n[0-1] cores=1"), Workload(static), scheduler, external_events=lists if events else [])
     return "".join(start.job_id.rpartition("!")[2] for start in scheduler.starts)
@@ -305,10 +311,10 @@ def test_jobs_grow_no_older_before_their_reservation_begins() -> None:
         assert aged(*jobs, events=((0.5, f"{create.format(begin)} Flags=LICENSE_ONLY"),)) == order
 
 
-def test_tasks_grow_older_once_their_array_may_have_more_running() -> None:
-    """So it is if nobody else waits when the first of them start."""
+def test_tasks_age_since_the_time_that_is_known() -> None:
     tasks = [(str(task), 1.0 + task * 0.001, 1, {"array": f"x_{task}%2"}) for task in range(4)]
-    assert aged(*tasks, ("b", 30.0, 1, {})) == "01b23"
+    assert aged(*tasks, ("b", 30.0, 1, {})) == "0123b"
+    assert aged(*tasks, ("b", 30.0, 1, {}), phases=Phases(aging={"2": 92.0, "3": 92.0})) == "01b23"
 
 
 def test_scancel_with_an_empty_account_chooses_no_job() -> None:
