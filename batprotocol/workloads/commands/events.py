@@ -28,7 +28,7 @@ from batprotocol.workloads.host_events import (
 )
 
 if TYPE_CHECKING:
-    from batprotocol.workloads.commands.command import WindowOptions
+    from batprotocol.workloads.commands.options import WindowOptions
 
 __all__ = [
     "machine_of",
