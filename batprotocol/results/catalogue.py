@@ -1,8 +1,8 @@
 """The metrics by flat names (`mean_bounded_slowdown`), as in tables and stores: definition, unit and source.
 
 It has the path of each metric in a `Metrics`. Users' own metrics are functions of the jobs of a run, in Python or in a
-file. Printed numbers can be in other units, with a prefix where they are large; those in stores, CSV and JSON stay in the
-unit of the metric.
+file. Printed numbers can be in other units, with a prefix where they are large. Those in stores, CSV and JSON stay in
+the unit of the metric.
 """
 
 from __future__ import annotations
