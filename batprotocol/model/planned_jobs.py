@@ -91,6 +91,13 @@ class HostPlanner(ABC):
             jobs: the jobs that were submitted, and those that have ended, in the order of events.
         """
 
+    def call(self) -> float:
+        """When there must be a turn although nothing happens, in seconds, if the last turn asks for it; else infinity.
+
+        Asked again, it is infinity.
+        """
+        return inf
+
 
 PlannerMaker = Callable[[SimulationBeginsEvent], HostPlanner]
 """Makes a planner at the beginning of a simulation."""

@@ -72,6 +72,9 @@ class Backfilling:
     def submitted(self, job: WaitingJob, queue: Queue, state: State) -> None:
         """A job was submitted, and is in the queue now."""
 
+    def adopt(self, job: WaitingJob) -> None:
+        """A job was submitted before, and is in the queue now. Another planner has decided until now."""
+
     def started(self, job: RunningJob, state: State) -> None:
         """A job was started."""
 
@@ -375,6 +378,10 @@ class Conservative(Backfilling):
     Args:
         depth: the number of jobs at the head of the queue that are compressed, so that the time of a decision does not
             grow with the queue. The jobs behind them move only if they can start at once. By default, all jobs are.
+
+    Attributes:
+        profile: how many hosts will be free, beside those that run jobs and those of reservations.
+        reserved: the reservations.
     """
 
     name = "conservative"
@@ -388,28 +395,40 @@ class Conservative(Backfilling):
 
     def begin(self, queue: Queue, state: State) -> None:
         self._ranking = queue.by(None)
-        self._profile = Profile(state.now, state.size)
-        self._reserved = ReservedJobs(self._profile, state.resolution)
+        self.profile = Profile(state.now, state.size)
+        self.reserved = ReservedJobs(self.profile, state.resolution)
         self._overdue: list[int] = []  # the jobs that did not fit at the time of their reservations
         self._jobs: dict[int, WaitingJob] = {}
         self._ended_early = self._ended_late = False
 
     def reservation_of(self, job: WaitingJob) -> float:
         """The time of the reservation of a waiting job. It starts then at the latest."""
-        return self._reserved.start_of(job.number)
+        return self.reserved.start_of(job.number)
+
+    def take_over(self, overdue: list[int], ended_early: bool) -> None:
+        """Go on with the profile and the reservations, which another planner has changed. `adopt` adds their jobs.
+
+        Args:
+            overdue: the numbers of the jobs that did not fit at the time of their reservations.
+            ended_early: whether a job has ended early since they were compressed.
+        """
+        self._overdue, self._ended_early = overdue, ended_early
+
+    def adopt(self, job: WaitingJob) -> None:
+        self._jobs[job.number] = job
 
     def submitted(self, job: WaitingJob, queue: Queue, state: State) -> None:
-        self._profile.advance(state.now)
+        self.profile.advance(state.now)
         self._jobs[job.number] = job
         self._reserve(job, state)
 
     def starting(self, queue: Queue, state: State) -> Iterator[WaitingJob]:
-        self._profile.advance(state.now)
+        self.profile.advance(state.now)
         if self._ended_late:
             self._reserve_anew(state)
         early = self._ended_early
         if early and not self._ended_late:
-            self._reserved.compress(queue, state.now, self.depth)
+            self.reserved.compress(queue, state.now, self.depth)
         self._ended_early = self._ended_late = False
         due = self._due(state)
         most = math.inf
@@ -425,29 +444,29 @@ class Conservative(Backfilling):
 
     def wakes_at(self, state: State) -> float:
         slack = state.resolution / 2
-        start = self._reserved.next_start()
+        start = self.reserved.next_start()
         ends = state.endings.irange((start - slack,), (start + slack, math.inf))
         return start if next(ends, None) is None else math.inf
 
     def started(self, job: RunningJob, state: State) -> None:
-        self._reserved.start(job.waited.number, state.now)
+        self.reserved.start(job.waited.number, state.now)
         del self._jobs[job.waited.number]
 
     def ended(self, job: RunningJob, state: State) -> None:
         end = state.rounded(job.end)
         if end > state.now + state.resolution / 2:
-            self._profile.advance(state.now)
-            self._profile.change(state.now, end, job.size)
+            self.profile.advance(state.now)
+            self.profile.change(state.now, end, job.size)
             self._ended_early = True
-        elif self._reserved.is_endless:  # no time will come that starts them
+        elif self.reserved.is_endless:  # no time will come that starts them
             self._ended_early = True
 
     def extended(self, job: RunningJob, before: float, state: State) -> None:
         self._ended_late = True
 
     def dropped(self, job: WaitingJob, state: State) -> None:
-        self._profile.advance(state.now)
-        self._reserved.drop(job.number, state.now)
+        self.profile.advance(state.now)
+        self.reserved.drop(job.number, state.now)
         del self._jobs[job.number]
         self._ended_early = True
 
@@ -456,14 +475,14 @@ class Conservative(Backfilling):
     def _reserve(self, job: WaitingJob, state: State) -> None:
         order, number, size, expected = self._ranking.order, job.number, job.size, job.expected
         rank = None if order.changes else (order.key(job, state), number)
-        self._reserved.add(number, rank, size, expected, self._profile.earliest(size, expected - state.resolution / 2))
+        self.reserved.add(number, rank, size, expected, self.profile.earliest(size, expected - state.resolution / 2))
 
     def _due(self, state: State) -> list[int]:
         """The jobs whose reservations are due, the first reservation first."""
-        due = [number for number in self._overdue if number in self._reserved]
+        due = [number for number in self._overdue if number in self.reserved]
         self._overdue = []
         known = set(due)  # those that have moved since then are due anew
-        new = self._reserved.due(state.now + state.resolution / 2)
+        new = self.reserved.due(state.now + state.resolution / 2)
         return due + [number for number in new if number not in known]
 
     def _next_at_once(self, state: State, most: float) -> WaitingJob | None:
@@ -472,19 +491,19 @@ class Conservative(Backfilling):
         The job must end within `most` seconds.
         """
         slack = state.resolution / 2
-        if not self._reserved.may_start(state.room, most, slack):  # mostly so, after all reservations have moved
+        if not self.reserved.may_start(state.room, most, slack):  # mostly so, after all reservations have moved
             return None
-        steps = [(size, min(seconds, most) + slack) for size, seconds in self._profile.gaps(state.room)]
+        steps = [(size, min(seconds, most) + slack) for size, seconds in self.profile.gaps(state.room)]
         job = self._ranking.first_in(Gap(*steps)) if steps else None
         if job is not None:
-            self._reserved.move(job.number, state.now)
+            self.reserved.move(job.number, state.now)
         return job
 
     def _reserve_anew(self, state: State) -> None:
         endings = ((max(end, state.now), size) for end, _, size, _ in state.endings)
-        before = self._reserved
-        self._profile = Profile(state.now, state.vacant, endings)
-        self._reserved = ReservedJobs(self._profile, state.resolution)
+        before = self.reserved
+        self.profile = Profile(state.now, state.vacant, endings)
+        self.reserved = ReservedJobs(self.profile, state.resolution)
         self._overdue.clear()
         for number in before.by_starts():
             self._reserve(self._jobs[number], state)

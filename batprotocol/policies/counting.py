@@ -1,16 +1,17 @@
 """The decisions of `whole_hosts`, `queue` and `backfilling` in the simplest case, with and without messages.
 
 There, jobs ask for nothing but hosts, and the parts of the policy are the library's own: an order that lasts, the
-walltimes as expected run times, an allocation for which all free hosts are alike, and no backfilling, the greedy one,
-or EASY. The decisions are those of the other modules, which tests compare on random workloads. A queue that becomes
-long is searched by the same `Ranking`. Without messages, a simulator asks the planner; with messages, a policy does,
-until one comes that it must know more for: then the jobs that wait and run go to `WholeHosts`.
+walltimes as expected run times, an allocation for which all free hosts are alike, and a kind of backfilling. The
+decisions are those of the other modules, which tests compare on random workloads. A queue that becomes long is searched
+by the same `Ranking`. Without messages, a simulator asks the planner; with messages, a policy does, until one comes
+that it must know more for: then the jobs that wait and run go to `WholeHosts`.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection
+from itertools import islice
 from math import inf, nextafter
 from typing import Any, Final, cast
 
@@ -21,10 +22,17 @@ from batprotocol.edc.session import Turn
 from batprotocol.errors import InputError, RuleViolation
 from batprotocol.model import JobSubmittedEvent, PredefinedExecutorPlacementStrategy
 from batprotocol.model.planned_jobs import HostPlanner, PlannedJob
-from batprotocol.policies import allocations, orders
+from batprotocol.policies import allocations, availability, orders
 from batprotocol.policies.availability import per_second
-from batprotocol.policies.backfilling import EASY, AsRequested, Greedy, NoBackfilling
-from batprotocol.policies.driver import PolicyParts, too_large
+from batprotocol.policies.backfilling import (
+    EASY,
+    AsRequested,
+    Conservative,
+    Greedy,
+    NoBackfilling,
+    Reservations,
+)
+from batprotocol.policies.driver import LATEST, PolicyParts, Replies, too_large
 from batprotocol.policies.jobs import State, natural_key
 from batprotocol.policies.orders import FCFS, Order
 from batprotocol.policies.queue import Gap, Ranking
@@ -42,7 +50,7 @@ _ALLOCATIONS: Final = (
     *(allocations.First, allocations.Last, allocations.Zones, allocations.Fastest, allocations.Slowest),
     allocations.Spread,
 )
-_KINDS: Final = (NoBackfilling, Greedy, EASY)
+_KINDS: Final = (NoBackfilling, Greedy, EASY, Conservative, Reservations)
 
 
 def can_count(parts: PolicyParts) -> bool:
@@ -94,6 +102,9 @@ _SPREAD: Final = PredefinedExecutorPlacementStrategy.SpreadOverHostsFirst
 _NONE: Final = 0
 _GREEDY: Final = 1
 _EASY: Final = 2
+_CONSERVATIVE: Final = 3
+_RESERVATIONS: Final = 4
+_NUMBERS: Final = {Greedy: _GREEDY, EASY: _EASY, Conservative: _CONSERVATIVE, Reservations: _RESERVATIONS}
 
 _MOST_TEXTS: Final = 10_000
 """The number of texts that are known."""
@@ -102,6 +113,8 @@ _LONG: Final = 1024
 """A queue of more jobs is a `Ranking`, until it has a quarter of them."""
 _EXACT: Final = 9007199254740992.0
 """From here on, doubles are whole numbers (2**53)."""
+_NEARLY: Final = 1e-6
+"""A call has come if its time is less than this away, in seconds."""
 _FEW: Final = 2251799813685248.0
 """Below this number (2**51), a sum with three times as much is rounded to a whole number."""
 
@@ -145,7 +158,7 @@ class CountingPlanner(HostPlanner):
         self._in_turn = type(parts.order) is FCFS
         other: Order | None = kind.order
         self._other: Order | None = None if other is None or other is parts.order else other
-        self._kind = _EASY if type(kind) is EASY else _GREEDY if type(kind) is Greedy else _NONE
+        self._kind = _NUMBERS.get(type(kind), _NONE)
         self._has_spare: bool = self._kind == _EASY and kind.spare
         self._is_strict: bool = self._kind == _EASY and kind.strict
         self._count = 0
@@ -165,16 +178,40 @@ class CountingPlanner(HostPlanner):
         # The last gap into which no job fitted, and the number of jobs that were known then.
         self._no_room, self._no_seconds, self._no_spare = -1, 0.0, 0
         self._no_count = 0
+        # The number of reservations that are made anew at each decision.
+        self._depth: int = kind.count if self._kind == _RESERVATIONS else 0
+        # The conservative plan, which is shared with the part; the jobs by number; the pending call; and the last one
+        # that was asked for, and not yet taken.
+        self._plan: Any = kind if self._kind == _CONSERVATIVE else None
+        self._reserved: Any = None if self._plan is None else kind.reserved
+        self._profile: Any = None if self._plan is None else kind.profile
+        self._by_number: dict[int, PlannedJob] = {}
+        self._overdue: list[int] = []
+        self._ended_early = False
+        self._call = self._asked = inf
+
+    def call(self) -> float:
+        asked, self._asked = self._asked, inf
+        return asked
 
     def turn(self, now: float, jobs: list[PlannedJob]) -> list[PlannedJob]:
         time = self._rounded(now)
         if time > self._now:
             self._now = time
             self._state.now = time
-        if not jobs:
+        is_called = self._has_called(now)
+        if not (jobs or is_called):
             return []
-        self._take_news(jobs)
+        if jobs:
+            self._take_news(jobs)
         return self._starting() if self._waiting and self._room else []
+
+    def _has_called(self, now: float) -> bool:
+        """Whether the call that was asked for has come; then, another one can be asked for."""
+        if self._call == inf or self._call > max(self._now, now) + _NEARLY:
+            return False
+        self._call = inf
+        return True
 
     def _take_news(self, jobs: list[PlannedJob]) -> None:
         """Take the jobs that were submitted or have ended."""
@@ -187,12 +224,13 @@ class CountingPlanner(HostPlanner):
             self._all(jobs)
 
     def _all(self, jobs: list[PlannedJob]) -> None:
-        """Take several jobs that were submitted or have ended."""
+        """Take several jobs that were submitted or have ended: as in `Policy`, the first ones come first."""
         arrivals: list[PlannedJob] = []
+        ends: list[PlannedJob] = []
         for job in jobs:
             step()
             if job.is_over:
-                self._over(job)
+                ends.append(job)
             else:
                 arrivals.append(job)
         if len(arrivals) > 1:
@@ -202,6 +240,10 @@ class CountingPlanner(HostPlanner):
             arrivals = [entry[2] for entry in keyed]
         for job in arrivals:
             self._submitted(job)
+        if self._plan is not None:
+            ends.sort(key=_place)
+        for job in ends:
+            self._over(job)
 
     def _submitted(self, job: PlannedJob) -> None:
         text = job.extra_data
@@ -215,6 +257,8 @@ class CountingPlanner(HostPlanner):
         if self._other is not None:
             job.tried = (self._other.key(_as_waiting(job), self._state), job.number)
         self._waiting += 1
+        if self._plan is not None:
+            self._reserve(job)
         if self._ranking is not None:
             self._ranking.add(_as_waiting(job))
             if self._other_ranking is not None:
@@ -233,6 +277,8 @@ class CountingPlanner(HostPlanner):
         del ends[place], running[place]
         self._free_hosts(job)
         self._room += job.size
+        if self._plan is not None:
+            self._release(job)
 
     def _free_hosts(self, job: PlannedJob) -> None:
         if self._is_first:
@@ -244,6 +290,9 @@ class CountingPlanner(HostPlanner):
 
     def _starting(self) -> list[PlannedJob]:
         starting: list[PlannedJob] = []
+        if self._plan is not None:
+            self._start_reserved(starting)
+            return starting
         job = self._first()
         while job is not None and job.size <= self._room:
             self._start(job, starting)
@@ -255,6 +304,12 @@ class CountingPlanner(HostPlanner):
             while job is not None:
                 self._start(job, starting)
                 job = self._first_in(self._room, inf, 0) if self._room else None
+            return starting
+        if self._kind == _RESERVATIONS:
+            job = self._next_of_some()
+            while job is not None:
+                self._start(job, starting)
+                job = self._next_of_some() if self._waiting and self._room else None
             return starting
         if self._waiting == 1:
             return starting
@@ -311,9 +366,15 @@ class CountingPlanner(HostPlanner):
             self._free_hosts(job)
             job.hosts = None
             self._drop(job)
+            if self._plan is not None:
+                self._profile.advance(self._now)
+                self._reserved.drop(job.number, self._now)
+                self._ended_early = True
             return
         self._room -= size
         self._drop(job)
+        if self._plan is not None:
+            self._reserved.start(job.number, self._now)
         job.started = self._now
         job.place = self._starts
         self._starts += 1
@@ -330,6 +391,8 @@ class CountingPlanner(HostPlanner):
     def _drop(self, job: PlannedJob) -> None:
         """A job waits no longer."""
         self._waiting -= 1
+        if self._plan is not None:
+            del self._by_number[job.number]
         if self._ranking is not None:
             self._ranking.remove(_as_waiting(job))
             if self._other_ranking is not None:
@@ -340,6 +403,84 @@ class CountingPlanner(HostPlanner):
             _remove(self._keys, self._jobs, job.key, job)
             if self._other is not None:
                 _remove(self._other_keys, self._other_jobs, job.tried, job)
+
+    # Reservations: the same as `Conservative` and `Reservations`
+
+    def _reserve(self, job: PlannedJob) -> None:
+        """A job that was submitted gets a reservation."""
+        self._profile.advance(self._now)
+        self._by_number[job.number] = job
+        start = self._profile.earliest(job.size, job.expected - self._resolution / 2)
+        self._reserved.add(job.number, job.key, job.size, job.expected, start)
+
+    def _release(self, job: PlannedJob) -> None:
+        """A job has ended: what is left of its time is free."""
+        end = self._rounded(job.end)
+        if end > self._now + self._resolution / 2:
+            self._profile.advance(self._now)
+            self._profile.change(self._now, end, job.size)
+            self._ended_early = True
+        elif self._reserved.is_endless:
+            self._ended_early = True
+
+    def _start_reserved(self, starting: list[PlannedJob]) -> None:
+        reserved, now, slack = self._reserved, self._now, self._resolution / 2
+        self._profile.advance(now)
+        early, self._ended_early = self._ended_early, False
+        if early:
+            reserved.compress(self._in_order(), now, self._plan.depth)
+        due = [number for number in self._overdue if number in reserved]
+        self._overdue = []
+        due += [number for number in reserved.due(now + slack) if number not in due]
+        most = inf
+        for place, number in enumerate(due):
+            job = self._by_number[number]
+            if job.size > self._room:  # it is due by the resolution alone
+                self._overdue = due[place:]
+                most = self._ends[0] - now if self._ends else 0.0
+                break
+            self._start(job, starting)
+        while early and self._room and reserved.may_start(self._room, most, slack):
+            steps = [(size, min(seconds, most) + slack) for size, seconds in self._profile.gaps(self._room)]
+            next_one = self._first_in_gap(steps)
+            if next_one is None:
+                break
+            reserved.move(next_one.number, now)
+            self._start(next_one, starting)
+        start: float = reserved.next_start()
+        place = bisect_left(self._ends, start - slack)
+        if (place == len(self._ends) or self._ends[place] > start + slack) and start < min(self._call, LATEST):
+            self._call = self._asked = start
+
+    def _first_in_gap(self, steps: list[tuple[int, float]]) -> PlannedJob | None:
+        """The first job in the order of tries that fits into a gap, given as pairs of hosts and seconds."""
+        if not steps:
+            return None
+        gap = Gap(*steps)
+        if self._ranking is not None:
+            ranking = self._ranking if self._other_ranking is None else self._other_ranking
+            return cast("PlannedJob | None", ranking.first_in(gap))
+        for job in self._jobs if self._other is None else self._other_jobs:
+            if gap.takes(job.size, job.expected):
+                return job
+        return None
+
+    def _next_of_some(self) -> PlannedJob | None:
+        """The next job to start before its turn, where the first ones have reservations."""
+        now, slack = self._now, self._resolution / 2
+        ends = [(max(end, now), job.size) for end, job in zip(self._ends, self._running, strict=True)]
+        profile: Any = availability.Profile(now, self._room, ends)
+        first_ones: list[PlannedJob] = list(islice(self._in_order(), self._depth))
+        for job in first_ones:
+            start: float = profile.earliest(job.size, job.expected - slack)
+            if start <= now and job.size <= self._room:
+                return job
+            profile.change(start, start + job.expected, -job.size)
+        return self._first_in_gap([(size, seconds + slack) for size, seconds in profile.gaps(self._room)])
+
+    def _in_order(self) -> Any:
+        """The jobs that wait, in the queue order."""
+        return self._jobs if self._ranking is None else self._ranking
 
     # Long queues
 
@@ -384,7 +525,7 @@ class CountingTurns(CountingPlanner):
         parts: the policy's parts, for which `can_count` holds.
         asleep: the hosts that sleep, of which there are none.
         report: called with the id and the extra data of a job with keys that have no effect.
-        reject: called with the id of a job that is rejected, and why.
+        actions: rejects jobs, and asks for calls.
         arrivals: where the events of the jobs come that were submitted in a message.
         ends: where the ids of the jobs come that have ended in a message.
 
@@ -398,7 +539,7 @@ class CountingTurns(CountingPlanner):
         parts: PolicyParts,
         asleep: Any,
         report: Callable[[str, str], object],
-        reject: Callable[[str, object], object],
+        actions: Replies,
         arrivals: list[JobSubmittedEvent],
         ends: list[str],
     ) -> None:
@@ -406,7 +547,8 @@ class CountingTurns(CountingPlanner):
         self.arrivals = arrivals
         self.ends = ends
         self.is_due = False
-        self._reject = reject
+        self._reject: Callable[[str, object], object] = actions.reject
+        self._actions: Any = actions
         self._most = self._room
         self._known: dict[str, PlannedJob] = {}
         self._texts: dict[str, bool] = {}  # the extra data of jobs, and whether they have keys without effect
@@ -428,6 +570,9 @@ class CountingTurns(CountingPlanner):
         if time > self._now:
             self._now = time
             self._state.now = time
+        if self._has_called(turn.message.now):
+            self._actions.has_called(inf)
+            self.is_due = True
         if jobs:
             count = self._count
             self._take_news(jobs)
@@ -439,6 +584,9 @@ class CountingTurns(CountingPlanner):
             self._reply = turn.reply
             self._starting()
             self._reply = None
+            asked = self.call()
+            if asked < inf:
+                self._actions.call_at(asked)
         return True
 
     def _collect_arrivals(self, jobs: list[PlannedJob]) -> bool:
@@ -505,7 +653,12 @@ class CountingTurns(CountingPlanner):
         return True
 
     def leave(self) -> tuple[list[PlannedJob], list[PlannedJob]]:
-        """The jobs that wait, in the order of their numbers, and those that run, in the order of their starts."""
+        """The jobs that wait, in the order of their numbers, and those that run, in the order of their starts.
+
+        The part of the policy that keeps reservations knows what it must know beside them.
+        """
+        if self._plan is not None:
+            self._plan.take_over(self._overdue, self._ended_early)
         waiting = [job for job in self._known.values() if job.hosts is None]
         running = list(self._running)
         waiting.sort(key=_number)

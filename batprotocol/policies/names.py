@@ -362,6 +362,8 @@ def named(text: str, folder: str = "") -> type[Policy]:
     >>> named("easy-sjf")().order.name
     'sjf'
     """
+    if is_slurm(text):
+        raise PolicyNameError(f"{shown(text)} is a Slurm, which has no parts: use scheduler_named")
     chosen: dict[str, tuple[Part, list[str]]] = {}
     for word in _words(text):
         name, equals, options = word.partition("=")

@@ -174,7 +174,9 @@ class WholeHosts(Driver):
             state.endings.add(run.ending)
         self._plan.look_around()
         for job in waiting:
-            self._join(WaitingJob(job.id, job.given, job.number, job.submitted))
+            waits = WaitingJob(job.id, job.given, job.number, job.submitted)
+            self.queue.add(waits)
+            self._backfilling.adopt(waits)
 
     def _join(self, job: WaitingJob) -> None:
         self.queue.add(job)

@@ -7,7 +7,7 @@ import random
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Any, Final
@@ -16,6 +16,7 @@ import msgspec
 
 from batprotocol.policies.fair_share import age_factor
 from batprotocol.policies.slurm import Phases
+from batprotocol.policies.slurm.clock import Leave
 from batprotocol.sites.slurm.configuration import SlurmConfiguration
 from batprotocol.studies.slurm_recordings import component_numbers, configuration_of_run, number_of, submitted_of
 from batprotocol.workloads.requests import expanded_names
@@ -42,7 +43,8 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         or "JobId=Invalid" in text
         or " timed out, the job is at" in text
     ]
-    over = sorted([*over, *_over_after_preemption(log)])
+    tested = [time for time, text in log if text.startswith("debug2: Testing job time limits")]
+    over = tested or sorted([*over, *_over_after_preemption(log)])
     period, configuration = _period(main), configuration_of_run(run)
     loops = configuration.scheduler
     # A log that was cut has no submission of its first jobs.
@@ -50,15 +52,17 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
     last_full = max((time for time in full if time < first), default=full[0] - loops.sched_interval if full else -30.0)
     # Checks before the first one that found a job found none, unless jobs were stopped, and went on later.
     stops = any("suspend" in text for _, text in log)
-    limits = over[0] - 30 * (math.ceil(over[0] / 30) if stops else 1) if over else -15.0
+    limits = over[0] - 30 * (math.ceil(over[0] / 30) if stops and not tested else 1) if over else -15.0
     delay = max(loops.batch_sched_delay, loops.sched_min_interval)
-    moments = Moments(run, period, delay)
+    leaves, at_once = _leaves(run)
+    moments = None if leaves else Moments(run, period, delay)
+    ticks = [time for time in main if time not in at_once] if moments is None else moments.ticks
     priorities, calculations = _priorities(run, last_full, configuration)
     return Phases(
-        ticks=tuple(moments.ticks) or (0.5,),
+        ticks=tuple(ticks) or (0.5,),
         period=period,
         full=last_full,
-        last=_last_before(first, moments.ticks, delay),
+        last=_last_before(first, ticks, delay),
         limits=limits,
         checks=tuple(over),
         seen=tuple(sorted(_seen(run, main))),
@@ -71,10 +75,105 @@ def phases_of(run: Mapping[str, Any]) -> Phases:
         others=_EPILOG * run["speed"],
         cleaning=_CLEANING * run["speed"],
         epoch=run["t0_epoch_mod_86400"],
-        cleaned=moments.cleaned(),
-        epilogs=moments.epilogs,
-        prompt=frozenset(moments.prompt),
+        cleaned={} if moments is None else moments.cleaned(),
+        epilogs={} if moments is None else moments.epilogs,
+        prompt=frozenset(() if moments is None else moments.prompt),
+        leaves=leaves,
+        aging=dict(_aging(run)),
     )
+
+
+def _aging(run: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Since when the tasks of arrays age that ran once, as their records say: the rule behind it is not known."""
+    for job in run.get("result_jobs", ()):
+        since, task = job.get("AccrueTime"), job.get("ArrayTaskId", "")
+        if task.isdecimal() and isinstance(since, float) and job.get("Restarts", "0") == "0":
+            yield f"{job['ArrayJobId']}_{task}", since
+
+
+_TRACED: Final = re.compile(
+    r"TRACE_JOBS: (?P<what>deallocate_nodes|job_epilog_complete: enter|cleanup_completing):? JobId=(?P<job>\S+)"
+    r"|debug2: _slurm_rpc_epilog_complete: JobId=(?P<asked>\S+) Node=(?P<node>\S+)"
+)
+"""The lines of the log (`DebugFlags=TraceJobs`, `SlurmctldDebug=debug2`) that say when nodes are clean."""
+_LOOP: Final = re.compile(r"(?:debug:  )?sched: Running job scheduler|.*_attempt_backfill: beginning$")
+_AFTER: Final = 0.0005
+"""A node that is clean in the same millisecond as a run of a loop, and behind it in the log, is so much later."""
+_PROMPTLY: Final = 0.3
+"""The first loop runs at once if it runs within so many seconds: it may have to wait for a lock."""
+
+
+class _Leaving:
+    """A job that leaves its nodes, as far as the log was read."""
+
+    def __init__(self, begin: float, nodes: dict[str, int]) -> None:
+        self.begin, self.nodes = begin, nodes
+        self.answers: list[tuple[float, str]] = []  # when a node was clean, and its name, if the log has it
+        self.end, self.is_last = math.inf, False  # when all were, and whether that was at the last answer so far
+        self.asks = math.inf  # since when the first loop was to run at once, as the last of them said that it was clean
+        self.late: list[float] = []  # the same for nodes that said so later, as those that are down do
+
+    def leave(self, prompt: Collection[float]) -> Leave:
+        """The moments that are known of it, with the times at which jobs had the first loop run at once."""
+        left, steps = dict(self.nodes), dict[float, int]()
+        for time, node in self.answers:
+            if node in left:
+                steps[time] = steps.get(time, 0) | left.pop(node)
+        # Nodes that answered that they were clean already, all at once. Those that are down do not answer.
+        time = max((time for time, node in self.answers if not node), default=self.end)
+        if left:
+            steps[time] = steps.get(time, 0) | sum(left.values())
+        last = steps.pop(max(steps), 0) if steps else 0
+        found = (*sorted(each for each in steps.items() if each[0] < self.end), (self.end, last))
+        late = tuple(each for each in self.late if each in prompt)
+        return Leave(self.begin, sum(self.nodes.values()), found, self.asks in prompt, late)
+
+
+def _leaves(run: Mapping[str, Any]) -> tuple[dict[str, tuple[Leave, ...]], frozenset[float]]:
+    """How jobs left their nodes, by jobs and in order, and the runs of the first loop that are at no tick for that.
+
+    Slurm sends one message to the nodes of an ended job. They answer it together, usually that nothing of the job is
+    left there. A node on which something is left says later, in a message of its own, that it is clean. If it is the
+    last one, the first loop runs at once; else, at its next tick. Both are empty if the log does not have that.
+    """
+    numbers = {node.name: 1 << place for place, node in enumerate(configuration_of_run(run).nodes)}
+    began: dict[str, list[tuple[float, str]]] = {}
+    for start in run["starts"]:
+        began.setdefault(number_of(start["job"]), []).append((start["t"], start["nodes"]))
+    found: dict[str, list[_Leaving]] = {}
+    loop, asks, prompt, at_once = -math.inf, list[float](), set[float](), set[float]()
+    for time, text in run["log"]:
+        if _LOOP.match(text):
+            loop = time
+            if "Running job" in text and any(time - each < _PROMPTLY for each in asks):
+                at_once.add(time)
+                prompt.update(asks)
+            asks = [] if "Running job" in text else asks
+        traced = _TRACED.match(text)
+        if traced is None:
+            continue
+        job, moment = number_of(traced["job"] or traced["asked"]), time + _AFTER * (time == loop)
+        mine = found.setdefault(job, [])
+        if traced["what"] == "deallocate_nodes":
+            nodes = [names for start, names in began.get(job, ()) if start <= time][-1:]
+            if nodes and not (mine and mine[-1].end == math.inf):
+                mine.append(_Leaving(time, {name: numbers[name] for name in expanded_names(nodes[0])}))
+        elif not mine:
+            continue
+        elif traced["what"] == "cleanup_completing":
+            mine[-1].end, mine[-1].is_last = min(mine[-1].end, moment), True
+        elif traced["what"]:
+            mine[-1].answers.append((moment, ""))
+            mine[-1].is_last = False
+        elif mine[-1].answers:
+            mine[-1].answers[-1] = mine[-1].answers[-1][0], traced["node"]
+            if mine[-1].is_last:
+                mine[-1].asks = moment
+            elif mine[-1].end < math.inf:
+                mine[-1].late.append(moment)
+            asks += [moment] if mine[-1].end < math.inf else []
+    leaves = {job: tuple(each.leave(prompt) for each in jobs if each.end < math.inf) for job, jobs in found.items()}
+    return {job: each for job, each in leaves.items() if each}, frozenset(at_once)
 
 
 _STARTS: Final = re.compile(r"sched: Allocate |sched/backfill: _start_job: Started ")
@@ -86,7 +185,8 @@ _AT_ONCE: Final = 0.05
 _GAVE_WAY: Final = re.compile(r"debug:  preempted JobId=(\S+) suspended by gang scheduler")
 """A line that says that a job is suspended for another one, so that its limit stays where it is."""
 _KILLED: Final = re.compile(r"job_signal: 9 of running JobId=(\S+)")
-_LOOPS: Final = ("sched: Running job scheduler", "_attempt_backfill: beginning", "_slurm_rpc_")
+_LOOPS: Final = ("sched: Running job scheduler", "_attempt_backfill: beginning")
+_COMMAND: Final = "_slurm_rpc_"
 
 
 def _over_after_preemption(log: Sequence[Sequence[Any]]) -> Iterator[float]:
@@ -96,7 +196,7 @@ def _over_after_preemption(log: Sequence[Sequence[Any]]) -> Iterator[float]:
     """
     gave_way, loop = set[str](), -math.inf
     for time, text in log:
-        if any(each in text for each in _LOOPS):
+        if (_COMMAND in text and text[:7] != "debug2:") or any(each in text for each in _LOOPS):
             loop = time
         if match := _GAVE_WAY.match(text):
             gave_way.add(match[1])

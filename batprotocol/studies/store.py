@@ -193,20 +193,41 @@ class Index:
         with self._explaining():
             return dict(self._database.execute("SELECT key, state FROM runs"))
 
-    def add(self, entries: Iterable[IndexedRun]) -> None:
-        """Add runs. They replace runs with the same keys, and the metrics of these."""
+    def unmeasured(self) -> set[str]:
+        """The runs without metrics that have ended well, by their keys."""
+        query = "SELECT key FROM runs WHERE state = ? AND key NOT IN (SELECT key FROM measured)"
+        with self._explaining():
+            return {key for (key,) in self._database.execute(query, (DONE,))}
+
+    def add(
+        self,
+        entries: Iterable[IndexedRun],
+        measured: Iterable[tuple[str, str, Mapping[str, float]]] = (),
+        measures: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add runs, with their metrics or without: all of this, or nothing.
+
+        Args:
+            entries: the runs. They replace runs with the same keys, and the metrics of these.
+            measured: metrics, by the keys of runs and measures.
+            measures: the descriptions of measures, by their keys.
+        """
         rows = [(*map(_storable, each[:4]), _text(each.axes), _text(each.facts), each.seconds) for each in entries]
+        found = _measured_rows(measured, measures or {})
         with self._explaining(), self._writing():
             self._database.executemany("DELETE FROM measured WHERE key = ?", [(row[0],) for row in rows])
             self._database.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            self._put_measured(*found)
 
     def add_measured(self, found: Iterable[tuple[str, str, Mapping[str, float]]], measures: Mapping[str, Any]) -> None:
         """Add metrics, by the keys of runs and measures, and the descriptions of these measures."""
-        rows = [(key, measure, _text(metrics)) for key, measure, metrics in found]
-        described = [(measure, _text(description)) for measure, description in measures.items()]
+        rows = _measured_rows(found, measures)
         with self._explaining(), self._writing():
-            self._database.executemany("INSERT OR REPLACE INTO measured VALUES (?, ?, ?)", rows)
-            self._database.executemany("INSERT OR REPLACE INTO measures VALUES (?, ?)", described)
+            self._put_measured(*rows)
+
+    def _put_measured(self, rows: list[tuple[str, str, str]], described: list[tuple[str, str]]) -> None:
+        self._database.executemany("INSERT OR REPLACE INTO measured VALUES (?, ?, ?)", rows)
+        self._database.executemany("INSERT OR REPLACE INTO measures VALUES (?, ?)", described)
 
     def measured(self, keys: Iterable[str] | None = None) -> dict[tuple[str, str], dict[str, float]]:
         """The metrics of all runs, or of the given runs, by the keys of runs and measures."""
@@ -285,6 +306,14 @@ class Index:
             yield
         except sqlite3.Error as error:
             raise StudyError(_reason(error), file=self._path) from None
+
+
+def _measured_rows(
+    found: Iterable[tuple[str, str, Mapping[str, float]]], measures: Mapping[str, Any]
+) -> tuple[list[tuple[str, str, str]], list[tuple[str, str]]]:
+    """The rows of metrics, and those of measures."""
+    rows = [(key, measure, _text(metrics)) for key, measure, metrics in found]
+    return rows, [(measure, _text(description)) for measure, description in measures.items()]
 
 
 def _is_locked(error: sqlite3.Error) -> bool:
@@ -420,6 +449,10 @@ class Store:
         if gone:
             self._index.drop(gone)
         self._take(found for found in map(self._read, sorted(folders - known.keys())) if found is not None)
+        # Older versions wrote runs and their metrics one after the other: a disk may have become full between the two.
+        bare = [found for found in map(self._read, sorted(self._index.unmeasured())) if found is not None]
+        if any(found.metrics for found in bare):
+            self._index.add_measured(*_measured_in(bare))
 
     def _look_for_others(self) -> None:
         """Read the folders of runs that the index lacks: their program was killed, or writes the index soon."""
@@ -451,10 +484,7 @@ class Store:
         """Write the index. If that fails, the next program that writes the store finds the runs in their folders."""
         known, self._new = self._new, []
         if known:
-            self._index_file.add([each.entry for each in known])
-            measures = {key: how for each in known for key, how in each.measures.items()}
-            measured = [(each.entry.key, key, each.metrics[key]) for each in known for key in each.metrics]
-            self._index_file.add_measured(measured, measures)
+            self._index_file.add([each.entry for each in known], *_measured_in(known))
             self._indexed_at = time.monotonic()
 
     @property
@@ -739,6 +769,12 @@ class _KnownRuns(NamedTuple):
     entry: IndexedRun
     metrics: Mapping[str, Mapping[str, float]]
     measures: Mapping[str, Any]
+
+
+def _measured_in(runs: Sequence[_KnownRuns]) -> tuple[list[tuple[str, str, Mapping[str, float]]], dict[str, Any]]:
+    """The metrics of runs by the keys of runs and measures, and the descriptions of these measures."""
+    measured = [(each.entry.key, key, each.metrics[key]) for each in runs for key in each.metrics]
+    return measured, {key: how for each in runs for key, how in each.measures.items()}
 
 
 def key_of(measure: Measure, keys: dict[int, str]) -> str:

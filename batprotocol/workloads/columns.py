@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any, Final, NamedTuple
 
@@ -18,6 +18,7 @@ from batprotocol.errors import InputError, shown
 from batprotocol.workloads.requests import moved_recording
 
 __all__ = [
+    "ColumnBlock",
     "DuplicateId",
     "FileRows",
     "Hashes",
@@ -152,11 +153,34 @@ class JobTable(ABC):
         return number
 
 
+class ColumnBlock(NamedTuple):
+    """Columns of some rows, in the bytes of arrays, as C makes them.
+
+    Attributes:
+        ids: the ids in UTF-8, one behind the other.
+        ends: where each id ends, counted from the first id of all rows (uint64).
+        times: submission times (doubles).
+        resources: numbers of resources (uint32).
+        walltimes: walltimes (doubles); -1 for none.
+        profiles: the numbers of profiles (uint32).
+        texts: the numbers of extra data, from 1 on; 0 for none (uint32).
+    """
+
+    ids: bytes
+    ends: bytes
+    times: bytes
+    resources: bytes
+    walltimes: bytes
+    profiles: bytes
+    texts: bytes
+
+
 class JobColumns(JobTable):
     """Rows in the order in which they were appended, and, once `sort` was called, by (time, id)."""
 
     def __init__(self) -> None:
         super().__init__()
+        self._distinct = 0  # the number of rows whose ids are known to differ
         self._ids = bytearray()
         self._ends = array("Q")
         self._times = array("d")
@@ -186,6 +210,46 @@ class JobColumns(JobTable):
         self._times.append(time)
         self._walltimes.append(_NO_WALLTIME if walltime is None else walltime)
         self._profiles.append(number)
+
+    @property
+    def id_length(self) -> int:
+        """The length of all ids, in bytes."""
+        return len(self._ids)
+
+    @property
+    def profile_numbers(self) -> dict[str, int]:
+        """The numbers of profiles, by their names. A reader of blocks adds new ones in the order of their first use."""
+        return self._profile_numbers
+
+    def extend(self, block: ColumnBlock, texts: Sequence[str], *, are_distinct: bool) -> None:
+        """Add the rows of a block.
+
+        Args:
+            block: the rows. Their profiles are in `profile_numbers`.
+            texts: the extra data by their numbers, from 0 on.
+            are_distinct: whether all rows have different ids, also those that were added before.
+        """
+        first = len(self._times)
+        resources, profiles = array("I", block.resources), array("I", block.profiles)
+        self._ids += block.ids
+        self._ends.frombytes(block.ends)
+        self._times.frombytes(block.times)
+        self._resources += resources
+        self._walltimes.frombytes(block.walltimes)
+        self._profiles += profiles
+        self._profile_names += islice(self._profile_numbers, len(self._profile_names), None)
+        names = self._profile_names
+        for row, (number, count) in enumerate(zip(profiles, resources, strict=True), first):
+            use = names[number], count
+            if use not in self.uses:
+                self.uses[use] = row
+        self.most_resources = max(self.most_resources, max(resources, default=0))
+        self._extra_texts.update(zip(texts, texts, strict=True))
+        if texts:
+            numbers = enumerate(array("I", block.texts), first)
+            self._extra_data.update((row, texts[number - 1]) for row, number in numbers if number)
+        if are_distinct and self._distinct == first:
+            self._distinct = len(self._times)
 
     @property
     def without_walltime(self) -> int:
@@ -219,6 +283,8 @@ class JobColumns(JobTable):
         return self._ids[self._ends[row - 1] if row else 0 : self._ends[row]].decode()
 
     def duplicate(self) -> tuple[int, int, str] | None:
+        if self._distinct == len(self):
+            return None
         hashes = Hashes()
         for row in range(len(self)):
             hashes.add(self.id_of(row))

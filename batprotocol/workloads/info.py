@@ -361,6 +361,10 @@ class _JobCounts:
                 found.append(
                     WorkloadRemark("overloaded-weeks", f"the offered load is above 1 in {_of(above, 'week')}", above)
                 )
+        declared = self._workload.declared
+        if declared is not None and declared < self._hosts:
+            sentence = f"the header declares {declared:,} hosts, and loads are relative to {self._hosts:,}"
+            found.append(WorkloadRemark("declared-hosts", sentence))
         for kind, (one, text) in _SENTENCES.items():
             jobs = self._wrong.get(kind)
             if jobs is not None:

@@ -426,6 +426,11 @@ def advice_on(workload: Workload) -> list[str]:
     if workload.dependent:
         name = "1 job names" if workload.dependent == 1 else f"{workload.dependent:,} jobs name"
         found.append(f"{name} a preceding job or a think time (fields 17 and 18), which is not followed")
+    if workload.declared is not None:
+        found.append(
+            f"its header declares {workload.declared:,} hosts, and its largest job requests "
+            f"{workload.resource_count:,}: without a platform, the machine has {workload.resource_count:,} hosts"
+        )
     missing = workload.without_walltime if is_log(workload.filename) else 0
     if missing:
         have = "1 job has" if missing == 1 else f"{missing:,} of {len(workload):,} jobs have"

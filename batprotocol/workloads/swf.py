@@ -19,7 +19,8 @@ The fields have these uses (-1 stands for unknown everywhere):
 - 17, preceding job, and 18, think time: not followed, but jobs with one of them are counted (`Workload.dependent`).
 
 The other fields are not used; there may be more than eighteen. Jobs may be in any order of time. The header comments
-(`;`) have the size of the machine: `MaxProcs`, or without it `MaxNodes`. It may have separators of thousands.
+(`;`) have the size of the machine: `MaxProcs`, or without it `MaxNodes`. It may have separators of thousands. If a job
+requests more than that, the machine is as large as this job (`Workload.declared`).
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from io import BufferedReader
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from batprotocol.errors import InputError, shown
 from batprotocol.model import DelayProfile
-from batprotocol.workloads.columns import DuplicateId, FileRows, JobColumns, JobFile, StoredJob
+from batprotocol.workloads.columns import ColumnBlock, DuplicateId, FileRows, JobColumns, JobFile, JobTable, StoredJob
 from batprotocol.workloads.workload import MOST_RESOURCES, Workload, WorkloadProfile
 
 __all__ = ["read_swf"]
@@ -52,6 +54,13 @@ _HEADER = re.compile(
     r";\s*(MaxProcs|MaxNodes)\s*:\s*([0-9]{1,3}(?:([,.'_\xa0])[0-9]{3})(?:\3[0-9]{3})?|[0-9]{1,9})(?![0-9]|[,.'_\xa0][0-9])"
 )
 _UNKNOWN = -1.0
+_PROFILE = "delay"
+_BLOCK = 1 << 20
+"""The number of bytes that C reads at once."""
+
+_swf: Any = None
+with suppress(ImportError):  # it was not compiled, or this is not the main interpreter
+    from batprotocol.workloads import _swf
 
 
 def read_swf(
@@ -82,6 +91,9 @@ def read_swf(
     """
     filename = os.path.abspath(path)
     reading = _Reading(larger, runtime_limits, recorded, partitions)
+    plain = None if lazy or recorded or partitions else _read_plain(filename, name, reading)
+    if plain is not None:
+        return plain
     jobs = JobFile(_SwfRows(filename, reading)) if lazy else JobColumns()
     profiles: dict[str, WorkloadProfile] = {}
     header: dict[str, int] = {}
@@ -102,14 +114,58 @@ def read_swf(
             except InputError as error:
                 raise InputError(error.reason, error.path, file=filename, line=number) from None
             jobs.check_ids_on_the_way()
-        most = jobs.most_resources
-        size = header.get("MaxProcs") or header.get("MaxNodes") or most
-        workload = Workload.of_columns(name, filename, profiles, jobs, resource_count=max(size, most, 1))
+        workload = _made(name, filename, profiles, jobs, header)
     except DuplicateId as error:
         earlier, later = _lines_of(filename, reading, error.earlier, error.row)
         raise InputError(f"line {earlier} has the job number {error.id}, too", file=filename, line=later) from None
     except InputError as error:
         raise error if error.file else InputError(error.reason, error.path, file=filename) from None
+    workload.skipped, workload.dependent = lines - len(jobs), dependent
+    return workload
+
+
+def _made(
+    name: str, filename: str, profiles: dict[str, WorkloadProfile], jobs: JobTable, header: dict[str, int]
+) -> Workload:
+    """The workload of a log with this header, for a machine of the size that the log has."""
+    most = jobs.most_resources
+    declared = header.get("MaxProcs") or header.get("MaxNodes") or most
+    workload = Workload.of_columns(name, filename, profiles, jobs, resource_count=max(declared, most, 1))
+    workload.declared = declared if declared < most else None
+    return workload
+
+
+def _read_plain(filename: str, name: str, reading: _Reading) -> Workload | None:
+    """The same workload if C can read all lines, and finds no fault; else None."""
+    if _swf is None:
+        return None
+    jobs, header, texts = JobColumns(), dict[str, int](), dict[str, int]()
+    lines = dependent = 0
+    last, rest = -1, b""
+    with open(filename, "rb") as raw:
+        stream, block = _stream(raw), b"\n"
+        while block:
+            try:
+                block = stream.read(_BLOCK)
+            except (EOFError, zlib.error, gzip.BadGzipFile):
+                return None
+            end = block.rfind(b"\n") + 1
+            whole, rest = (rest + block[:end], block[end:]) if end or not block else (b"", rest + block)
+            numbers = jobs.profile_numbers, texts, last, jobs.id_length
+            found = _swf.read(whole, *numbers, reading.larger, reading.runtime_limits)
+            if found is None or len(rest) >= _LONGEST_LINE:
+                return None
+            comments, count, others, last, columns = found
+            for comment in comments:
+                _note(comment.decode("latin-1"), header)
+            lines, dependent = lines + count, dependent + others
+            jobs.extend(ColumnBlock(*columns), list(texts), are_distinct=last >= -1)
+    cut = len(_PROFILE)
+    profiles = {each: WorkloadProfile(DelayProfile(float(each[cut:]))) for each in jobs.profiles}
+    try:
+        workload = _made(name, filename, profiles, jobs, header)
+    except InputError:
+        return None
     workload.skipped, workload.dependent = lines - len(jobs), dependent
     return workload
 
@@ -159,9 +215,7 @@ def _whole(lines: Iterable[tuple[int, int, str]], header: dict[str, int]) -> Ite
     first, parts = (0, 0), list[list[str]]()
     for number, place, line in lines:
         if line.startswith(";"):
-            found = _HEADER.match(line)
-            if found:
-                header[found[1]] = int("".join(filter(str.isdigit, found[2])))
+            _note(line, header)
             continue
         words = line.split()
         if not words:
@@ -176,6 +230,13 @@ def _whole(lines: Iterable[tuple[int, int, str]], header: dict[str, int]) -> Ite
         first, parts = (number, place), [words]
     if parts:
         yield (*first, _joined(parts))
+
+
+def _note(line: str, header: dict[str, int]) -> None:
+    """Note the number in a line of the header, if it has one."""
+    found = _HEADER.match(line)
+    if found:
+        header[found[1]] = int("".join(filter(str.isdigit, found[2])))
 
 
 def _is_partial(words: list[str]) -> bool:
@@ -200,10 +261,7 @@ def _joined(parts: list[list[str]]) -> list[str]:
 def _lines(filename: str, place: int = 0) -> Iterator[tuple[int, int, str]]:
     """The lines from a place on, with their numbers and places (in the uncompressed text)."""
     with open(filename, "rb") as raw:
-        compressed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        stream: gzip.GzipFile | BufferedReader = gzip.GzipFile(fileobj=raw) if compressed else raw
-        number = 0
+        stream, number = _stream(raw), 0
         try:
             stream.seek(place)
             while line := stream.readline(_LONGEST_LINE):
@@ -214,6 +272,13 @@ def _lines(filename: str, place: int = 0) -> Iterator[tuple[int, int, str]]:
                 place += len(line)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InputError(f"the compressed file is damaged: {error}", file=filename, line=number + 1) from None
+
+
+def _stream(raw: BufferedReader) -> gzip.GzipFile | BufferedReader:
+    """The uncompressed bytes of a file."""
+    compressed = raw.read(2) == b"\x1f\x8b"
+    raw.seek(0)
+    return gzip.GzipFile(fileobj=raw) if compressed else raw
 
 
 def _job(words: list[str], reading: _Reading) -> StoredJob | None:
@@ -235,7 +300,7 @@ def _job(words: list[str], reading: _Reading) -> StoredJob | None:
         return None
     time = 0.0 if submitted == _UNKNOWN else submitted
     limit = walltime if walltime > 0 else runtime if reading.runtime_limits else None
-    return StoredJob(str(int(job)), time, int(processors), f"delay{words[3]}", limit, _extra(words, time, reading))
+    return StoredJob(str(int(job)), time, int(processors), f"{_PROFILE}{words[3]}", limit, _extra(words, time, reading))
 
 
 def _is_dependent(words: list[str]) -> bool:

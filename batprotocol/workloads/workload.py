@@ -131,6 +131,8 @@ class Workload:
     """The number of jobs of its log with a preceding job or a think time (fields 17, 18), which are not followed."""
     is_older: bool = False
     """Whether its file describes profiles as Batsim 1 to 4 did."""
+    declared: int | None = None
+    """The number of hosts that its log declares, if its largest job requests more; else None."""
 
     def __init__(
         self,
@@ -199,7 +201,7 @@ class Workload:
         other.name = name
         other.filename = self.filename
         other.resource_count = self.resource_count
-        other.skipped, other.dependent, other.is_older = self.skipped, self.dependent, self.is_older
+        other._take_remarks(self)
         cut = len(self.name) + 1
         other.profiles = {
             f"{name}!{given[cut:]}": _full(_local(profile, self.name), name) for given, profile in self.profiles.items()
@@ -216,8 +218,13 @@ class Workload:
         """
         local = {name[len(self.name) + 1 :]: _local(profile, self.name) for name, profile in self.profiles.items()}
         made = Workload.of_columns(self.name, self.filename, local, jobs, resource_count=self.resource_count)
-        made.skipped, made.dependent, made.is_older = self.skipped, self.dependent, self.is_older
+        made._take_remarks(self)
         return made
+
+    def _take_remarks(self, source: Workload) -> None:
+        """Take what is known of the file of a workload that this one was made of."""
+        self.skipped, self.dependent = source.skipped, source.dependent
+        self.is_older, self.declared = source.is_older, source.declared
 
     def __len__(self) -> int:
         return len(self._columns)

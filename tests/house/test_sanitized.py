@@ -19,7 +19,10 @@ TESTED = {
     ),
     "model._hosts": ("model/test_free_hosts.py", "compiled and (taking or left or refused)"),
     "policies._plan": ("policies/slurm/test_compiled_plans.py", "not many"),
-    "policies._profile": ("policies/test_open_hosts.py", "timeline_does or error"),
+    "policies._profile": (
+        "policies/test_open_hosts.py policies/test_steps.py policies/test_walks.py",
+        "timeline_does or error or as_in_python or amount_moves or plan_gives",
+    ),
     "results._lines": ("results/test_native_lines.py", "equal or refused"),
     "simulator.actions._actions": (
         "simulator/test_actions.py",

@@ -10,8 +10,11 @@ import pytest
 
 from batprotocol.conversation import conversation, jobs
 from batprotocol.model import DelayProfile, ExecuteJobEvent, Message, ParallelTaskHomogeneousProfile
+from batprotocol.model.hosts import FrozenHosts
+from batprotocol.model.planned_jobs import HostPlanner, PlannedJob
 from batprotocol.policies import EASY, FCFS, SJF, First, Order, Policy, named
 from batprotocol.policies.jobs import State
+from batprotocol.results import JobRow, MachineStatesRow, Observer
 from batprotocol.simulator import (
     ExternalEventList,
     JobRows,
@@ -22,6 +25,8 @@ from batprotocol.simulator import (
     simulate,
     watched,
 )
+from batprotocol.simulator.actions import KINDS
+from batprotocol.simulator.actions.demand import usual
 
 pytestmark = pytest.mark.once  # the results do not depend on the engine
 
@@ -29,6 +34,15 @@ NAMES = (
     *("fcfs", "easy", "easy-sjf", "sjf", "easy-saf", "greedy", "sjf+easy", "lcfs+easy", "f1+easy", "f2+easy"),
     *("f3+greedy", "f4+easy", "fcfs+greedy=saf", "easy=sjf,strict", "last+easy", "saf+easy+spread", "largest"),
     *("ljf+easy+fastest", "smallest+easy", "laf+easy", "easy+zones", "easy+slowest"),
+    *(
+        "conservative",
+        "sjf+conservative",
+        "conservative=3",
+        "lcfs+conservative+last",
+        "conservative=0",
+        "saf+conservative",
+    ),
+    *("reservations=2", "reservations=5", "sjf+reservations=3", "reservations=2,saf", "reservations=1+spread"),
 )
 
 
@@ -52,8 +66,9 @@ def drawn(seed: int) -> tuple[Platform, Workload, float, bool]:
     return platform, Workload(jobs, profiles), draw.choice([1e-3, 1e-3, 0.0, 1.0, 0.3, 10.0]), draw.random() < 0.3
 
 
-WAYS = ("planner", "turns", "leaving", "messages")
-"""Without messages; with them, and the same planner, until the end or until some turn; and with the plain driver."""
+WAYS = ("planner", "actors", "turns", "leaving", "messages")
+"""Without messages; the same with actors in Python; with messages and the same planner, until the end or some turn;
+and with the plain driver."""
 
 
 def played(seed: int, name: str, folder: Path, way: str) -> tuple[Any, ...]:
@@ -75,8 +90,12 @@ def played(seed: int, name: str, folder: Path, way: str) -> tuple[Any, ...]:
 
     rows = JobRows()
     given = (platform, workload, policy)
-    on_turn = None if way == "planner" else look
-    result = simulate(*given, output=f"{folder}/", corrected=corrected, on_turn=on_turn, observers=[rows])
+    on_turn = None if way in ("planner", "actors") else look
+    with pytest.MonkeyPatch.context() as patch:
+        if way == "actors":
+            patch.setattr(usual, "Actions", KINDS["python"][0])
+            patch.setattr(usual, "Demand", KINDS["python"][1])
+        result = simulate(*given, output=f"{folder}/", corrected=corrected, on_turn=on_turn, observers=[rows])
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert turns == [(way == "turns" or (way == "leaving" and number < last)) for number in range(len(turns))]
     return files, rows.rows, repr(result.totals), repr(result.metrics().flat()), policy._state.now
@@ -132,7 +151,9 @@ def odd(seed: int) -> tuple[Workload, list[ExternalEventList]]:
     return Workload(rows, profiles), lists
 
 
-@pytest.mark.parametrize("name", ["fcfs", "easy", "easy-sjf", "greedy", "sjf+easy", "easy=strict"])
+@pytest.mark.parametrize(
+    "name", ["fcfs", "easy", "easy-sjf", "greedy", "sjf+easy", "easy=strict", "conservative", "reservations=3"]
+)
 def test_what_needs_more_than_numbers_is_decided_as_before(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +226,10 @@ class Curious(Policy):
         Policy(FCFS(), EASY(), keeps=True),
         Policy(FCFS(), EASY(), off_after=60.0),
         Curious(FCFS(), EASY()),
-        *(named(name)() for name in ("conservative", "wfp3", "multifactor+easy", "easy+predicted", "easy+contiguous")),
+        *(
+            named(name)()
+            for name in ("conservative+contiguous", "wfp3", "multifactor+easy", "easy+predicted", "easy+contiguous")
+        ),
     ],
 )
 def test_other_parts_need_messages(policy: Policy) -> None:
@@ -257,7 +281,7 @@ def test_a_long_queue_is_searched_by_rankings(tmp_path: Path) -> None:
     draw = random.Random(3)
     jobs = [StaticJob(f"{n}", 0.0, draw.randint(1, 16), f"{n % 50}", 3.0 * (n % 50 + 1)) for n in range(1000)]
     workload = Workload(jobs, {f"{n}": DelayProfile(2.0 * (n + 1)) for n in range(50)})
-    for name in ("easy", "easy-sjf", "greedy", "sjf"):
+    for name in ("easy", "easy-sjf", "greedy", "sjf", "conservative", "sjf+conservative", "reservations=3"):
         one, two, three = named(name)(), named(name)(), named(name)()
         vars(three)["_only_counts"] = lambda: False
         found = [
@@ -273,6 +297,65 @@ def test_the_policy_knows_the_time_at_the_end() -> None:
     assert policy.state.now == pytest.approx(10, abs=0.01)
     assert not policy.queue
     assert len(policy.state.free) == 3
+
+
+class Refusing(Observer):
+    """An observer that fails at its row of some number."""
+
+    def __init__(self, method: str, number: int) -> None:
+        self.rows: list[object] = []
+        self._number = number
+        vars(self)[method] = self.take
+
+    def machine_states(self, row: MachineStatesRow) -> None:
+        self.rows.append(row)
+
+    def job_ended(self, row: JobRow) -> None:
+        self.rows.append(row)
+
+    def take(self, row: object) -> None:
+        self.rows.append(row)
+        if len(self.rows) >= self._number:
+            raise LookupError(f"at row {len(self.rows)}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["job_ended", "machine_states"])
+def test_what_an_observer_raises_ends_the_simulation(kind: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usual, "Actions", KINDS[kind][0])
+    monkeypatch.setattr(usual, "Demand", KINDS[kind][1])
+    for seed in (1, 2, 3, 9):
+        platform, workload, *_ = drawn(seed)
+        whole, failing = Refusing(method, 10**9), Refusing(method, 20)
+        simulate(platform, workload, named("easy")(), observers=[whole])
+        if len(whole.rows) > 25:
+            with pytest.raises(LookupError, match="at row 2"):
+                simulate(platform, workload, named("easy")(), observers=[failing])
+            assert failing.rows == whole.rows[: len(failing.rows)]
+
+
+class Careless(HostPlanner):
+    """A planner that starts jobs without hosts, or on hosts that do not exist, or fails."""
+
+    def __init__(self, mistake: str) -> None:
+        self.mistake = mistake
+
+    def turn(self, now: float, jobs: list[PlannedJob]) -> list[PlannedJob]:
+        if self.mistake == "fails":
+            raise LookupError
+        for job in jobs:
+            job.hosts = None if self.mistake == "nowhere" else FrozenHosts(((0, 7),), 8)
+        return [job for job in jobs if not job.is_over]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mistake", ["fails", "nowhere", "elsewhere"])
+def test_what_a_planner_raises_ends_the_simulation(kind: str, mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usual, "Actions", KINDS[kind][0])
+    monkeypatch.setattr(usual, "Demand", KINDS[kind][1])
+    monkeypatch.setattr(Policy, "planner", lambda self, workload: lambda event: Careless(mistake))
+    with pytest.raises((LookupError, AssertionError, AttributeError)):
+        simulate(Platform.homogeneous(3), WORKLOAD, named("easy")())
 
 
 class Kept:

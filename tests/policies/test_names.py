@@ -233,3 +233,10 @@ def test_an_unknown_policy_is_told(command: str) -> None:
     assert result.status == 2
     assert "no part 'eazy'" in result.err
     assert "did you mean 'easy'?" in result.err
+
+
+def test_the_name_of_a_slurm_is_for_another_function() -> None:
+    with pytest.raises(
+        PolicyNameError, match=r"^'slurm:slurm.conf' is a Slurm, which has no parts: use scheduler_named$"
+    ):
+        named("slurm:slurm.conf")

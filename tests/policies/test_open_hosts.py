@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from batprotocol.policies.availability import Amount, HostTimeline
+from batprotocol.policies.availability import Amount
 from batprotocol.policies.jobs import JobKind
 from batprotocol.policies.site import state
+from batprotocol.policies.site.futures import HostSteps, HostTimeline
 from batprotocol.policies.site.state import OpenHostsOfKinds, PythonOpenHosts
 
 WITHOUT_ENGINE = True
@@ -127,9 +128,9 @@ def test_what_cannot_be_answered_is_an_error(kind: type[PythonOpenHosts]) -> Non
     with pytest.raises(TypeError):
         open_hosts.earliest("1", 1.0, 0.0, 1.0)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        open_hosts.change({}, 7, 0.0, 1.0)  # type: ignore[arg-type]
+        open_hosts.change(HostSteps(), 7, 0.0, 1.0)  # type: ignore[arg-type]
     with pytest.raises(KeyError):
-        open_hosts.change({}, [0], 0.0, 1.0)
+        open_hosts.change(HostSteps(), [0], 0.0, 1.0)
     assert open_hosts.again([7], 5.0, 6.0, 1.0, 0.0) is None
 
 

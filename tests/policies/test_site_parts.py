@@ -24,8 +24,9 @@ from batprotocol.model import (
 )
 from batprotocol.model.free_hosts import Hosts
 from batprotocol.policies.allocations import RANKINGS, Chooser, best_fit
-from batprotocol.policies.availability import WHOLE, Amount, HostTimeline, Pool
+from batprotocol.policies.availability import WHOLE, Amount, Pool
 from batprotocol.policies.jobs import JobKind, SiteEntry, SiteJob, SiteRunning
+from batprotocol.policies.site.futures import HostTimeline
 from batprotocol.policies.site.reruns import Preemptions, Reruns, remaining
 from batprotocol.policies.site.rules import SiteRules, mapping_of
 from batprotocol.workloads.requests import Request, read_offer, read_request

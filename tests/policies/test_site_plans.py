@@ -11,11 +11,12 @@ import pytest
 
 from batprotocol.model import DelayProfile, FinalJobState, Host, Job, SimulationBeginsEvent
 from batprotocol.policies import EASY, FCFS, Greedy, NoBackfilling, Policy, SiteRules
-from batprotocol.policies.availability import Amount, HostTimeline, fits
+from batprotocol.policies.availability import Amount, fits
 from batprotocol.policies.backfilling import Backfilling, settings_of
 from batprotocol.policies.jobs import EntryShapes, JobKind, KindFilter, SiteEntry, SiteJob, State
+from batprotocol.policies.site.futures import HostTimeline, KindSpace
 from batprotocol.policies.site.plan import Candidates
-from batprotocol.policies.site.reservations import KindSpace, stays
+from batprotocol.policies.site.reservations import stays
 from batprotocol.policies.site.steering import Steered
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.workloads.requests.request import NOTHING

@@ -14,6 +14,7 @@ import pytest
 from batprotocol.policies import availability
 from batprotocol.policies.availability import Steps
 from batprotocol.policies.site import watts
+from batprotocol.policies.site.futures import HostSteps, HostTimeline, PythonHostSteps
 
 WITHOUT_ENGINE = True
 HOSTS = range(8)
@@ -28,52 +29,77 @@ def interval(random: Random, now: float) -> tuple[float, float]:
     return begin, random.choice([begin + 0.5 + random_time(random)] * 4 + [math.inf])
 
 
-def amounts(random: Random) -> dict[int, Steps[tuple[int, ...]]]:
+def amounts(random: Random, make: type[PythonHostSteps]) -> PythonHostSteps:
     """The free amounts of hosts, which some jobs have taken."""
     whole: tuple[int, ...] = (1 << 40, 4, 1 << 62, 2)
-    steps = {host: Steps(0.0, whole) for host in HOSTS}
+    steps = make()
+    for host in HOSTS:
+        steps.open(host, [0.0], [whole])
     for _ in range(random.randint(0, 60)):
         begin, end = interval(random, 0.0)
-        by = random.choice([(-(1 << 40), 0, 0, 0), (-1, -random.randint(1, 4), -(1 << 30), -1), (-1, 0, -(1 << 61), 0)])
-        availability.python_change_amounts(steps, random.sample(HOSTS, 3), begin, end, by, 0.0)
+        by = random.choice([(-(1 << 40), 0, 0, 0), (-1, -random.randint(1, 4), -(1 << 30), -1), (-1, 0, -(1 << 57), 0)])
+        steps.change(random.sample(HOSTS, 3), begin, end, by, 0.0)
     return steps
 
 
-def content(steps: dict[int, Steps[Any]]) -> dict[int, tuple[list[float], list[Any]]]:
-    return {host: (each.times, each.values) for host, each in steps.items()}
+def both(seed: int) -> list[PythonHostSteps]:
+    return [amounts(Random(seed), kind) for kind in (HostSteps, PythonHostSteps)]
+
+
+def content(steps: PythonHostSteps) -> dict[int, tuple[list[float], list[Any]]]:
+    return {host: steps.following(host, -1.0) for host in steps}
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_amounts_change_as_in_python(seed: int) -> None:
-    random = Random(seed)
-    steps, now = amounts(random), 0.0
-    others = copy.deepcopy(steps)
+    random, (steps, others), now = Random(seed), both(seed), 0.0
+    assert content(steps) == content(others)
     for _ in range(30):
         now += random.choice([0.0, 0.0, random.random()])
         begin, end = interval(random, now)
-        by = random.choice([(1, 1, 1 << 62, 0), (-1, 0, 0, -1), (1 << 80, 0, 0, 0)])
+        by = random.choice([(1, 1, 1 << 50, 0), (-1, 0, 0, -1), (-(1 << 40), 0, 0, 0)])
         asked = random.sample(HOSTS, 4), begin, end, by, now
-        assert availability.change_amounts(steps, *asked) == availability.python_change_amounts(others, *asked)
+        assert steps.change(*asked) == others.change(*asked)
         assert content(steps) == content(others)
-    with pytest.raises(KeyError, match="99"):
-        availability.change_amounts(steps, [99], 1.0, 2.0, (1, 1, 1, 1), now)
+        if random.random() < 0.2:
+            steps, others = copy.deepcopy(steps), copy.deepcopy(others)
+        if random.random() < 0.2:
+            host = random.choice(HOSTS)
+            times, free = others.following(random.choice(HOSTS), now)
+            for each in (steps, others):
+                if random.random() < 0.5 and len({*steps}) == len({*others}) == len(HOSTS):
+                    each.close(host)
+                each.open(host, times, free)
+            assert content(steps) == content(others)
+    for each in (steps, others):
+        with pytest.raises(KeyError, match="99"):
+            each.change([99], 1.0, 2.0, (1, 1, 1, 1), now)
+        with pytest.raises(KeyError):
+            each.close(99)
+    assert len(steps) == len(HOSTS)
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_questions_are_answered_as_in_python(seed: int) -> None:
-    random = Random(seed)
-    steps = amounts(random)
+    random, (steps, others) = Random(seed), both(seed)
     for _ in range(30):
         begin, end = interval(random, 0.0)
         hosts = frozenset(random.sample(HOSTS, random.randint(0, 8)))
-        least = availability.leasts(steps, hosts, begin, end)
-        assert list(least.items()) == list(availability.python_leasts(steps, hosts, begin, end).items())
+        least = steps.leasts(hosts, begin, end)
+        assert list(least.items()) == list(others.leasts(hosts, begin, end).items())
         wanted = random.choice([(1 << 40, 0, 0, 0), (1, 2, 1 << 61, 0), (1, 1, 1 << 63, 0), (1, 4, 0, 2)])
+        host, time = random.choice(HOSTS), random_time(random)
+        for each in HOSTS:
+            assert steps.until(each, wanted, begin) == others.until(each, wanted, begin)
+            assert steps.fits_before(each, wanted, time) == others.fits_before(each, wanted, time)
+        window = host, wanted, end - begin, begin, random.choice([math.inf, begin, begin + time])
+        assert steps.first_window(*window) == others.first_window(*window)
+        assert steps.following(host, time) == others.following(host, time)
         also = [random_time(random) for _ in range(random.randint(0, 5))]
         taken = frozenset(random.sample(HOSTS, random.randint(0, 8))), *interval(random, 0.0)
         without = random.choice([None, taken])
         found = []
-        for function in (availability.first_time, availability.python_first_time):
+        for asked in (steps, others):
             heard: list[object] = []
             chance = Random(seed)
 
@@ -88,8 +114,8 @@ def test_questions_are_answered_as_in_python(seed: int) -> None:
                 return chance.random() < 0.7
 
             with_choice, with_may = Random(seed + len(also)).choices([True, False], k=2)
-            answer = function(
-                *(steps, hosts, random.__class__(seed).randint(0, 5), wanted, end - begin, begin),
+            answer = asked.first_time(
+                *(hosts, random.__class__(seed).randint(0, 5), wanted, end - begin, begin),
                 *(
                     choose if with_choice else None,
                     math.inf if seed % 2 else begin + 9.0,
@@ -104,15 +130,33 @@ def test_questions_are_answered_as_in_python(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_hosts_count_as_free_as_if_they_were_given_back(seed: int) -> None:
-    random = Random(seed)
-    steps, job = amounts(random), (1 << 40, 0, 0, 0)
+    random, steps, job = Random(seed), amounts(Random(seed), HostSteps), (1 << 40, 0, 0, 0)
     for _ in range(30):
         hosts, begin, end = random.sample(HOSTS, 4), *interval(random, 0.0)
         others = copy.deepcopy(steps)
-        availability.change_amounts(steps, hosts, begin, end, tuple(-each for each in job), 0.0)
+        steps.change(hosts, begin, end, tuple(-each for each in job), 0.0)
         asked = HOSTS, random.randint(1, 8), job, random_time(random), 0.0, None, random.choice([begin, math.inf])
-        answer = availability.first_time(others, *asked, [], None)
-        assert availability.first_time(steps, *asked, [], None, (set(hosts), begin, end)) == answer
+        answer = others.first_time(*asked, [], None)
+        assert steps.first_time(*asked, [], None, (set(hosts), begin, end)) == answer
+
+
+def test_amounts_of_more_than_64_bits_are_kept_in_python() -> None:
+    timeline = HostTimeline({0: (1 << 70, 1), 1: (1 << 71, 1)})
+    timeline.take([0], 5.0, 9.0, (1 << 69, 0))
+    assert timeline.least(0, 0.0, 9.0) == (1 << 69, 1)
+    assert timeline.earliest([0, 1], 2, (1 << 70, 1), 2.0, 4.0) == (9.0, [0, 1])
+    other = HostTimeline({})
+    other.restart_as(timeline, 1.0)
+    assert [*other.moments()] == [*timeline.moments()]
+    steps = HostSteps()
+    steps.open(0, [0.0], [(1 << 62, 1)])
+    if HostSteps is not PythonHostSteps:
+        with pytest.raises(OverflowError, match="64 bits"):
+            steps.change([0], 1.0, 2.0, (1 << 63, 0), 0.0)
+        with pytest.raises(TypeError, match="dimensions"):
+            steps.change([0], 1.0, 2.0, (1,), 0.0)
+        with pytest.raises(TypeError, match="times"):
+            steps.open(1, [], [])
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -153,7 +197,8 @@ def test_watts_of_jobs_are_those_of_python(seed: int) -> None:
         assert list(more.items()) == list(watts.python_pieces(others, *asked, increments[0], draws).items())
         watts.change_jobs(jobs, *asked, now)
         watts.python_change_jobs(others, *asked, now)
-        assert content(jobs) == content(others)
+        every = [{host: (each.times, each.values) for host, each in which.items()} for which in (jobs, others)]
+        assert every[0] == every[1]
 
 
 def test_steps_of_both_kinds_are_changed_alike() -> None:

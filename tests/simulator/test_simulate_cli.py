@@ -318,3 +318,25 @@ def test_what_jobs_ask_for_is_checked_before_the_simulation(tmp_path: Path, work
     assert done.status == 1
     assert "workload.json: job 'w0!0': memory: expected memory >= 0, in MiB or with a unit" in done.err
     assert run("simulate", FCFS, "-w", str(workload)).status == 0  # other schedulers may read other keys
+
+
+@pytest.mark.slow
+def test_the_files_of_an_interrupted_simulation_are_those_of_a_part(tmp_path: Path, workload: Path) -> None:
+    name = scheduler(
+        tmp_path,
+        "import os, signal",
+        "if event.job_id == 'w0!5':",
+        "    os.kill(os.getpid(), signal.SIGINT)",
+        "self.reply.add_reject_job(event.job_id)",
+    )
+    done = run("simulate", name, "-w", str(workload), "-o", str(tmp_path / "part"))
+    assert done.status == 130
+    assert "part/: the simulation was interrupted, and the files have the jobs that had ended until then" in done.err
+    assert len((tmp_path / "part" / "jobs.csv").read_text().splitlines()) == 1 + 5
+
+
+def test_a_scheduler_that_cannot_be_loaded_leaves_no_recording(tmp_path: Path, workload: Path) -> None:
+    name = scheduler(tmp_path, "pass").replace(":Mine", ":Yours")
+    for path in ("said.tar", "said.mcap", "said"):
+        assert run_here("simulate", name, "-w", str(workload), "--record", str(tmp_path / path)).status != 0
+        assert not (tmp_path / path).exists()

@@ -50,6 +50,35 @@ def test_the_disk_is_full(tmp_path: Path, kind: str, pages: int) -> None:
         assert kind == "limit" or caught.value.reason == FULL[0]
 
 
+_FULL = "CREATE TRIGGER full BEFORE INSERT ON measured BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+
+
+def test_runs_are_not_measured_anew_after_a_full_disk(tmp_path: Path) -> None:
+    """The disk becomes full when the runs are in the index, and their metrics are not."""
+    study, measured = Study(scheduler=["fcfs", "easy"], workload="lublin:4?jobs=3"), list[int]()
+    study.run(tmp_path, processes=1, only=["scheduler=fcfs"])
+    with closing(sqlite3.connect(tmp_path / NAME, isolation_level=None)) as database:
+        database.execute(_FULL)
+        with pytest.raises(StudyError, match="no space left"):
+            study.run(tmp_path, processes=1)
+        assert database.execute("SELECT count(*) FROM runs").fetchone() == (1,)
+        database.execute("DROP TRIGGER full")
+    rows = study.run(tmp_path, processes=1, on_progress=lambda progress: measured.append(progress.measured))
+    assert set(measured) == {0}
+    assert all(row.metrics for row in rows)
+
+
+def test_metrics_that_an_older_index_lacks_are_those_of_the_folders(tmp_path: Path) -> None:
+    study, measured = Study(scheduler=["fcfs", "easy"], workload="lublin:4?jobs=3"), list[int]()
+    before = study.run(tmp_path, processes=1)
+    with closing(sqlite3.connect(tmp_path / NAME, isolation_level=None)) as database:
+        database.execute("DELETE FROM measured")
+        database.execute("DELETE FROM measures")
+    after = study.run(tmp_path, processes=1, on_progress=lambda progress: measured.append(progress.measured))
+    assert set(measured) == {0}
+    assert [(row.key, row.metrics) for row in after] == [(row.key, row.metrics) for row in before]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from batprotocol.policies.slurm.clock import Leave
 from batprotocol.studies.recorded import replayed
 from batprotocol.studies.slurm_moments import phases_of
 from batprotocol.studies.slurm_recordings import silence_of
@@ -184,3 +185,74 @@ def test_a_signal_that_kills_is_one_kill_with_the_command_before_it() -> None:
     assert phases_of(run_of([at(2.0, full=True), signal, at(9.4)], starts)).cleaned == {"1": (9.4,)}
     told = (9.0, "_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=1 uid 0")
     assert phases_of(run_of([at(2.0, full=True), told, signal, at(9.4)], starts)).cleaned == {"1": (9.4,)}
+
+
+def leaves(job: int, begin: float, *steps: tuple[float, str]) -> list[tuple[float, str]]:
+    """The lines about a job that leaves its nodes: a step has the node that says that it is clean, or none."""
+    log = [(begin, f"TRACE_JOBS: deallocate_nodes: JobId={job}")]
+    for place, (time, node) in enumerate(steps, 1):
+        log.append((time, f"TRACE_JOBS: job_epilog_complete: enter JobId={job}"))
+        if place == len(steps):
+            log.append((time, f"TRACE_JOBS: cleanup_completing: JobId={job}"))
+        if node:
+            log.append((time, f"debug2: _slurm_rpc_epilog_complete: JobId={job} Node={node} "))
+    return log
+
+
+def again(time: float, job: int, node: str) -> list[tuple[float, str]]:
+    """The lines about a node that says once more that it is clean."""
+    return leaves(job, 0.0, (time, node))[1::2]
+
+
+def test_the_log_says_when_nodes_are_clean() -> None:
+    """Nodes that answer together have no names in the log: they are those that say nothing by themselves."""
+    log = [at(2.0, full=True), end(8.0, 1), *leaves(1, 8.0, (8.02, "n2"), (8.2, ""), (8.2, ""), (8.2, ""))]
+    found = phases_of(run_of([*log, at(9.0)], [(2.0, "1", "n[0-3]")]))
+    assert found.leaves == {"1": (Leave(8.0, 0b1111, ((8.02, 0b0100), (8.2, 0b1011))),)}
+    assert found.ticks == (2.0, 9.0)
+
+
+def test_a_node_that_is_clean_last_has_the_first_loop_run_at_once() -> None:
+    """A run soon after is at no tick, and the next job starts in it."""
+    log = [at(2.0, full=True), (7.5, "_slurm_rpc_submit_batch_job: JobId=2 InitPrio=1"), end(8.0, 1)]
+    log += leaves(1, 8.0, (8.1, ""), (8.1, ""), (8.1, ""), (8.3, "n0"))
+    used = run_of([*log, at(8.301), at(9.0), end(14.0, 2)], [(2.0, "1", "n[0-3]"), (8.302, "2", "n[0-3]")])
+    found = phases_of(used)
+    assert found.ticks == (2.0, 9.0)
+    assert found.leaves["1"][0].is_prompt
+    assert [start.time for start in replayed(used)] == pytest.approx([2.0, 8.3])
+
+
+def test_a_node_that_is_clean_in_the_millisecond_of_a_run_is_clean_after_it() -> None:
+    log = [at(2.0, full=True), end(8.0, 1), at(8.2), *leaves(1, 8.0, *[(8.2, "")] * 4)]
+    found = phases_of(run_of(log, [(2.0, "1", "n[0-3]")]))
+    assert 8.2 < found.leaves["1"][0].steps[-1][0] < 8.201
+    assert found.ticks == (2.0, 8.2)
+
+
+def test_a_node_that_says_once_more_that_it_is_clean_has_the_first_loop_run_at_once() -> None:
+    """So does a node that was down when its job was killed."""
+    log = [at(2.0, full=True), end(8.0, 1), *leaves(1, 8.0, *[(8.1, "")] * 3), *again(8.4, 1, "n3")]
+    found = phases_of(run_of([*log, at(8.401), at(9.0)], [(2.0, "1", "n[0-3]")]))
+    assert found.leaves["1"][0].late == (8.4,)
+    assert not found.leaves["1"][0].is_prompt
+    assert found.ticks == (2.0, 9.0)
+
+
+def test_a_job_that_runs_twice_leaves_its_nodes_twice() -> None:
+    log = [at(2.0, full=True), *leaves(1, 8.0, *[(8.1, "")] * 4), at(20.0), *leaves(1, 29.0, *[(29.5, "")] * 4)]
+    found = phases_of(run_of(log, [(2.0, "1", "n[0-3]"), (20.0, "1", "n[0-3]")]))
+    assert [each.steps[-1][0] for each in found.leaves["1"]] == [8.1, 29.5]
+    assert found.leave("1", 28.0) == found.leaves["1"][1]
+    assert found.leave("2", 28.0) is None
+
+
+def test_a_node_that_two_jobs_leave_is_clean_after_both() -> None:
+    """Its idle CPU does not matter before: a job starts there in the second run of the loop."""
+    log = [at(2.0, full=True), (7.5, "_slurm_rpc_submit_batch_job: JobId=3 InitPrio=1"), end(8.0, 1), end(8.0, 2)]
+    log += [*leaves(1, 8.0, (8.1, "")), at(8.2), *leaves(2, 8.0, (8.5, "n0")), at(8.501), end(14.0, 3)]
+    starts = [(2.0, "1", "n0"), (2.001, "2", "n0"), (8.51, "3", "n0")]
+    conf = {"SchedulerType": "sched/builtin", "SelectType": "select/cons_tres", "SelectTypeParameters": "CR_CPU"}
+    jobs = [{"id": job, "t_returned": 1.0, "args": ["-n", "1", "-t", "5"], "run": 5.0} for job in (1, 2, 3)]
+    used = run_of(log, starts, slurm_conf=conf, nodes=[{"count": 1, "conf": "CPUs=3"}], submissions=jobs)
+    assert [start.time for start in replayed(used)] == pytest.approx([2.0, 2.0, 8.5])

@@ -230,3 +230,25 @@ def test_old_names_of_reported_schedules_warn() -> None:
     schedule = Schedule(name="a", jobs=(), hosts=1, is_reported=True)
     with pytest.warns(DeprecationWarning, match=r"Schedule\.is_told is deprecated: use Schedule\.is_reported instead"):
         assert schedule.is_told
+
+
+def test_parts_of_simulations_are_told(tmp_path: Path, folder: Path) -> None:
+    """An interrupted simulation leaves its files without a schedule.json."""
+    for each in (folder / "easy").iterdir():
+        if each.name != "schedule.json":
+            (tmp_path / each.name).write_bytes(each.read_bytes())
+    rows = (tmp_path / "jobs.csv").read_text().splitlines()
+    (tmp_path / "jobs.csv").write_text("\n".join(rows[:100]) + "\n")
+    part = read_schedule(tmp_path, name="part")
+    assert "it may be a part of a simulation" in part.remarks[1]
+    assert part.remarks[0] == "its number of hosts is not known: 32, up to the last one that a job had"
+    assert (
+        "151 jobs are not in part: the metrics of the two runs are over other jobs"
+        in compare(part, read_schedule(folder / "easy")).facts()
+    )
+    assert read_schedule(folder / "easy").remarks == ()
+    assert read_schedule(tmp_path, hosts=32).remarks == part.remarks[1:]
+    done = run_here("compare", str(tmp_path), str(folder / "easy"))
+    assert "it has no schedule.json" in done.err
+    (tmp_path / "machine_states.csv").unlink()  # a table alone is no folder of Batsim's
+    assert read_schedule(tmp_path).remarks == part.remarks[:1]

@@ -349,6 +349,7 @@ def test_the_log_of_a_resource_manager(tmp_path: Path) -> None:
     assert (tmp_path / "log.workload.json").read_text() == (tmp_path / "sacct.workload.json").read_text()
     html = (tmp_path / "r.html").read_text()
     assert "13 jobs were taken without a value: the job ran longer than its time limit" in html
+    assert "Times of the log that name no zone count as UTC." in html
     waits = []
     for line in (ROOT / "examples" / "sacct.txt").read_text().splitlines()[1:]:
         submitted, started = (datetime.fromisoformat(each) for each in line.split("|")[4:6])

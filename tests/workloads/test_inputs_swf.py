@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from batprotocol.errors import InputError
 from batprotocol.model import DelayProfile
-from batprotocol.workloads import Workload, read_swf, read_workload
+from batprotocol.workloads import Workload, read_swf, read_workload, swf
 
 WITHOUT_ENGINE = True
 
@@ -186,3 +186,69 @@ def test_no_bytes_get_anything_but_an_input_error_out_of_the_reader(
             read_swf(path)
         except InputError as error:
             assert error.file == str(path)  # noqa: PT017
+
+
+NUMBERS = st.sampled_from(
+    ["-1", "0", "1", "2", "3", "4", "7", "12", "-10", "007", "1.5", "2.50", "0.1", "1.", "-0", "3600.000001", "9" * 15]
+)
+ODD = st.sampled_from(["", "x", "1e3", "+1", ".5", "-", "9" * 16, "1.2.3", "\xa0", "nan", "--1", "123456789.123456789"])
+SMALL = st.integers(-1, 40).map(str)
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> str:
+    """A line of a log: mostly a plain job, and sometimes another line."""
+    kind = draw(st.integers(0, 30))
+    if kind == 0:
+        return draw(st.sampled_from(["", " ", "; MaxProcs: 77", ";MaxNodes: 1,024", " ; MaxProcs: 9", ";", "1 2 3"]))
+    words = [draw(SMALL if draw(st.integers(0, 3)) else NUMBERS) for _ in range(18)]
+    words[10] = draw(st.sampled_from(["-1", "0", "1", "1", "1", "1", "5"] if kind > 2 else ["2", "3", "4", "1"]))
+    if kind == 1:
+        words[draw(st.integers(0, 17))] = draw(ODD)
+    elif kind == 2:
+        words = words[: draw(st.integers(7, 18))] + ["1"] * draw(st.integers(0, 1))
+    return draw(st.sampled_from(["", " ", "\t"])) + draw(st.sampled_from([" ", "  ", "\t"])).join(words)
+
+
+def outcome(path: Path, larger: bool, limits: bool) -> tuple[object, ...]:
+    """All that a reader makes of a log, or its error."""
+    try:
+        found = read_swf(path, larger=larger, runtime_limits=limits)
+    except InputError as error:
+        return (str(error),)
+    profiles = list(found.profiles.items())
+    remarks = found.skipped, found.dependent, found.resource_count, found.declared, list(found.uses), found.texts
+    return [repr(found.record(number)) for number in range(len(found))], profiles, repr(remarks)
+
+
+@pytest.mark.skipif(swf._swf is None, reason="logs are read in Python alone here")
+@given(
+    st.lists(lines(), max_size=30),
+    st.booleans(),
+    st.tuples(st.booleans(), st.booleans(), st.booleans()),
+    st.sampled_from([1, 40, 1 << 20]),
+)
+def test_c_reads_logs_as_python_does(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[str],
+    numbered: bool,
+    flags: tuple[bool, bool, bool],
+    block: int,
+) -> None:
+    if numbered:
+        rows = [" ".join([f"{place}", *row.split()[1:]]) if row[:1] != ";" else row for place, row in enumerate(rows)]
+    text = "\n".join(rows).encode("latin-1")
+    path = tmp_path_factory.mktemp("logs") / "log.swf"
+    path.write_bytes(gzip.compress(text) if flags[2] else text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(swf, "_BLOCK", block)
+        native = outcome(path, *flags[:2])
+        patch.setattr(swf, "_swf", None)
+        assert native == outcome(path, *flags[:2])
+
+
+@pytest.mark.skipif(swf._swf is None, reason="logs are read in Python alone here")
+def test_c_reads_plain_logs_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "log.swf").write_text(HEADER + "".join(line(number, number, 10.5) for number in range(1, 3000)))
+    monkeypatch.setattr(swf, "_job", None)  # which Python needs for each line
+    assert len(read_swf(tmp_path / "log.swf")) == 2999

@@ -184,3 +184,22 @@ def test_the_command_prints_the_description(tmp_path: Path) -> None:
     assert workload_info(read_workload(log)).waits is None
     assert with_recordings(f"{log}?recorded=no&jobs=0-1") == f"{log}?recorded=no&jobs=0-1&partitions=yes"
     assert len(named_workload(with_recordings(f"{log}?jobs=0-1"))) == 2
+
+
+def test_a_job_larger_than_the_header_is_told(tmp_path: Path) -> None:
+    """A machine as large as the job is assumed, so utilisations and loads depend on it."""
+    log = tmp_path / "log.swf"
+    line = "{} {} 0 50 {} -1 -1 {} 60 -1 1 1 1 -1 1 2 -1 -1\n"
+    log.write_text("; MaxProcs: 8\n" + line.format(1, 0, 4, 4) + line.format(2, 5, 20, 20))
+    done = run_here("simulate", "easy", "-w", f"{log}?shift=yes")
+    assert "its header declares 8 hosts, and its largest job requests 20: without a platform, the machine has 20" in (
+        done.err
+    )
+    assert "of 20 hosts" in done.out
+    workload = read_workload(log)
+    assert (workload.declared, workload.named("w7").declared) == (8, 8)
+    remarks = {remark.kind: remark.text for remark in workload_info(workload).remarks}
+    assert remarks["declared-hosts"] == "the header declares 8 hosts, and loads are relative to 20"
+    assert "declared-hosts" not in {remark.kind for remark in workload_info(workload, 8).remarks}
+    log.write_text("; MaxProcs: 20\n" + line.format(1, 0, 4, 4) + line.format(2, 5, 20, 20))
+    assert read_workload(log).declared is None

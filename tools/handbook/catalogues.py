@@ -18,7 +18,7 @@ from batprotocol.workloads.electricity.tables import DAILY_WORDS, TRACE_WORDS
 from batprotocol.workloads.host_events import FAILURE_PRESETS
 from batprotocol.workloads.host_events.events import EVENT_KEYS, FLAGS, STATES, WINDOW_KEYS
 from batprotocol.workloads.names import FILE_WORDS, MODEL_WORDS
-from batprotocol.workloads.requests.vocabulary import HOST_KEYS, JOB_KEYS
+from batprotocol.workloads.requests.vocabulary import HOST_KEYS, JOB_KEYS, SLURM_KEYS
 from handbook.markdown import capitalised, code, prose, table, target
 
 __all__ = ["failures", "keys", "metric_names", "metrics", "policies", "power", "published_logs", "words"]
@@ -62,8 +62,8 @@ def published_logs(page: str, argument: str) -> str:
 
 
 def requests(page: str, which: str) -> str:
-    """The keys of the vocabulary of `jobs` or `hosts`."""
-    keys = {"jobs": JOB_KEYS, "hosts": HOST_KEYS}[which]
+    """The keys of the vocabulary of `jobs` or `hosts`, and those of jobs that only the policy `slurm` knows."""
+    keys = {"jobs": JOB_KEYS, "hosts": HOST_KEYS, "slurm": SLURM_KEYS}[which]
     rows = (
         (code(name), prose(key.meaning), ", ".join(map(code, filter(None, key.slurm.split(", ")))))
         for name, key in keys.items()

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "steps.h"
+#include "futures.h"
 
 enum { STEPS = 64, BITS = 64 };
 
@@ -34,12 +34,25 @@ typedef struct {
     double begin;
 } Own;
 
+static inline int
+bits_in_word(uint64_t word)
+{
+#if defined(__POPCNT__) || defined(__aarch64__)
+    return __builtin_popcountll(word);
+#else
+    word -= (word >> 1) & 0x5555555555555555u;
+    word = (word & 0x3333333333333333u) + ((word >> 2) & 0x3333333333333333u);
+    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return (int)((word * 0x0101010101010101u) >> 56);
+#endif
+}
+
 static long long
 bits_in(const uint64_t *bits, Py_ssize_t words)
 {
     long long count = 0;
     for (Py_ssize_t word = 0; word < words; word++) {
-        count += __builtin_popcountll(bits[word]);
+        count += bits_in_word(bits[word]);
     }
     return count;
 }
@@ -292,35 +305,76 @@ place_of_host(const OpenHosts *self, PyObject *host)
 
 /* Changes */
 
-/* Note it if more is taken of a host in a step than it has. -1 with an exception. */
+/* Whether a step of a host has room for the jobs. Note it if more is taken of the host than it has. */
 static int
-note_short(OpenHosts *self, const Lists *steps, Py_ssize_t step, double end)
+has_room(OpenHosts *self, const Future *future, Py_ssize_t dimensions, Py_ssize_t step, double end)
 {
-    PyObject *free = PyList_GET_ITEM(steps->values, step);
-    for (Py_ssize_t place = 0; PyTuple_CheckExact(free) && place < PyTuple_GET_SIZE(free); place++) {
-        int overflows;
-        long long number = PyLong_AsLongLongAndOverflow(PyTuple_GET_ITEM(free, place), &overflows);
-        if (number == -1 && PyErr_Occurred()) {
-            return -1;
-        }
-        if (overflows < 0 || (!overflows && number < 0)) {
-            double until = step + 1 < PyList_GET_SIZE(steps->times) ? time_at(steps->times, step + 1) : INFINITY;
-            until = until < end ? until : end;
-            self->short_until = until > self->short_until ? until : self->short_until;
-        }
+    const long long *free = future->free + step * dimensions;
+    if (is_short(free, dimensions)) {
+        double until = time_after(future, step);
+        until = until < end ? until : end;
+        self->short_until = until > self->short_until ? until : self->short_until;
     }
-    return 0;
-}
-
-/* Whether a step of a host has room for the jobs; -1 with an exception. */
-static int
-has_room(OpenHosts *self, const Lists *steps, Py_ssize_t step, double end)
-{
-    return note_short(self, steps, step, end) < 0 ? -1 : suffices(&self->wanted, PyList_GET_ITEM(steps->values, step));
+    return suffices(&self->wanted, free, dimensions);
 }
 
 PyDoc_STRVAR(open_change_doc, "change(steps, hosts, begin, end, /)\n--\n\n"
                               "What is free on hosts is another amount from one time to another one.");
+
+/* The amounts that are free on a host are others from one time to another one. Most have room, or have none, throughout:
+   they are noted in `opened` or `closed`. -1 with an exception. */
+static int
+open_host_changes(OpenHosts *self, const Future *future, Py_ssize_t dimensions, Py_ssize_t place, double begin, double end)
+{
+    uint64_t bit = 1ULL << (place % BITS);
+    Py_ssize_t step = future_at(future, begin);
+    double since = begin;
+    while (since < end) {
+        int fits = has_room(self, future, dimensions, step, end);
+        double until = INFINITY;
+        while (++step < future->count) { /* as long as that does not change */
+            until = future->times[step];
+            int also = until < end ? has_room(self, future, dimensions, step, end) : !fits;
+            if (also != fits) {
+                break;
+            }
+            until = INFINITY;
+        }
+        until = until < end ? until : end;
+        if (since == begin && until == end) { /* most do, so they change together */
+            (fits ? self->opened : self->closed)[place / BITS] |= bit;
+            break;
+        }
+        memset(self->kept, 0, (size_t)self->words * sizeof *self->kept);
+        self->kept[place / BITS] = bit;
+        if (set_open(self, self->kept, since, until, fits) < 0) {
+            return -1;
+        }
+        since = until;
+    }
+    return 0;
+}
+
+/* The amounts that are free on some hosts, a list or a tuple, are others. -1 with an exception. */
+static int
+open_hosts_change(OpenHosts *self, const HostSteps *steps, PyObject *hosts, double begin, double end)
+{
+    begin = begin > self->firsts[0] ? begin : self->firsts[0];
+    memset(self->opened, 0, (size_t)self->words * sizeof *self->opened);
+    memset(self->closed, 0, (size_t)self->words * sizeof *self->closed);
+    for (Py_ssize_t each = 0; begin < end && each < PySequence_Fast_GET_SIZE(hosts); each++) {
+        PyObject *host = PySequence_Fast_GET_ITEM(hosts, each);
+        Py_ssize_t place = place_of_host(self, host);
+        if (place < 0 && !PyErr_Occurred()) {
+            continue;
+        }
+        const Future *future = place < 0 ? NULL : future_of(steps, host);
+        if (!future || open_host_changes(self, future, steps->dimensions, place, begin, end) < 0) {
+            return -1;
+        }
+    }
+    return set_open(self, self->opened, begin, end, 1) < 0 ? -1 : set_open(self, self->closed, begin, end, 0);
+}
 
 static PyObject *
 open_change(OpenHosts *self, PyObject *const *arguments, Py_ssize_t count)
@@ -329,64 +383,14 @@ open_change(OpenHosts *self, PyObject *const *arguments, Py_ssize_t count)
     if (expect("change", count, 4, 4) < 0 || as_time(arguments[2], &begin) < 0 || as_time(arguments[3], &end) < 0) {
         return NULL;
     }
-    begin = begin > self->firsts[0] ? begin : self->firsts[0];
-    size_t size = (size_t)self->words * sizeof *self->opened;
-    memset(self->opened, 0, size);
-    memset(self->closed, 0, size);
-    PyObject *hosts = PySequence_Fast(arguments[1], "expected hosts");
-    for (Py_ssize_t each = 0; begin < end && hosts && each < PySequence_Fast_GET_SIZE(hosts); each++) {
-        PyObject *host = PySequence_Fast_GET_ITEM(hosts, each);
-        Py_ssize_t place = place_of_host(self, host);
-        if (place < 0) {
-            if (PyErr_Occurred()) {
-                break;
-            }
-            continue;
-        }
-        Lists steps;
-        if (lists_of(arguments[0], host, &steps) < 0) {
-            break;
-        }
-        uint64_t bit = 1ULL << (place % BITS);
-        Py_ssize_t step = place_of(steps.times, begin), last = PyList_GET_SIZE(steps.times);
-        double since = begin;
-        while (since < end) {
-            int fits = has_room(self, &steps, step, end);
-            if (fits < 0) {
-                break;
-            }
-            double until = INFINITY;
-            while (++step < last) { /* as long as that does not change */
-                until = time_at(steps.times, step);
-                int also = until < end ? has_room(self, &steps, step, end) : !fits;
-                if (also != fits) {
-                    break;
-                }
-                until = INFINITY;
-            }
-            if (PyErr_Occurred()) {
-                break;
-            }
-            until = until < end ? until : end;
-            if (since == begin && until == end) { /* most do, so they change together */
-                (fits ? self->opened : self->closed)[place / BITS] |= bit;
-                break;
-            }
-            memset(self->kept, 0, size);
-            self->kept[place / BITS] = bit;
-            if (set_open(self, self->kept, since, until, fits) < 0) {
-                break;
-            }
-            since = until;
-        }
-        forget_lists(&steps);
-        if (PyErr_Occurred()) {
-            break;
-        }
+    if (!Py_IS_TYPE(arguments[0], &host_steps_type)) {
+        PyErr_SetString(PyExc_TypeError, "expected the steps of hosts");
+        return NULL;
     }
+    PyObject *hosts = PySequence_Fast(arguments[1], "expected hosts");
+    int failed = !hosts || open_hosts_change(self, (const HostSteps *)arguments[0], hosts, begin, end) < 0;
     Py_XDECREF(hosts);
-    if (PyErr_Occurred() || set_open(self, self->opened, begin, end, 1) < 0 ||
-        set_open(self, self->closed, begin, end, 0) < 0) {
+    if (failed) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -461,7 +465,7 @@ stay_open(OpenHosts *self, Py_ssize_t place, int at, double time, long long want
             uint64_t both = kept[word] & (bits[word] | (with ? own.bits[word] : 0));
             lost |= kept[word] ^ both;
             kept[word] = both;
-            rest += __builtin_popcountll(both);
+            rest += bits_in_word(both);
         }
         if (lost && lasts != is_long) {
             return UNSURE;
@@ -561,20 +565,15 @@ open_earliest(OpenHosts *self, PyObject *const *arguments, Py_ssize_t count)
     return hosts ? Py_BuildValue("(dN)", time, hosts) : NULL;
 }
 
-PyDoc_STRVAR(open_again_doc,
-             "again(own, begin, end, seconds, after, /)\n--\n\n"
-             "Where a reservation would be that is made anew: True: where it is. None: not sure.");
+enum { NOT_SURE, THERE, ELSEWHERE };
 
-static PyObject *
-open_again(OpenHosts *self, PyObject *const *arguments, Py_ssize_t count)
+/* Where a reservation would be if it was made anew: THERE, where it is, or ELSEWHERE: at a time, on the first hosts of
+   those in `kept`. -1 with an exception. */
+static int
+find_again(OpenHosts *self, PyObject *own_hosts, double begin, double end, double seconds, double after, double *time)
 {
-    double begin, end, seconds, after, time;
-    if (expect("again", count, 5, 5) < 0 || as_time(arguments[1], &begin) < 0 || as_time(arguments[2], &end) < 0 ||
-        as_time(arguments[3], &seconds) < 0 || as_time(arguments[4], &after) < 0) {
-        return NULL;
-    }
     memset(self->own, 0, (size_t)self->words * sizeof *self->own);
-    PyObject *hosts = PySequence_Fast(arguments[0], "expected hosts");
+    PyObject *hosts = PySequence_Fast(own_hosts, "expected hosts");
     Py_ssize_t wanted = hosts ? PySequence_Fast_GET_SIZE(hosts) : 0, last = -1;
     int is_known = wanted > 0 && begin > after && self->short_until <= after && end - seconds >= begin && end - begin >= seconds;
     for (Py_ssize_t each = 0; is_known && each < wanted; each++) {
@@ -587,31 +586,54 @@ open_again(OpenHosts *self, PyObject *const *arguments, Py_ssize_t count)
     }
     Py_XDECREF(hosts);
     if (PyErr_Occurred()) {
-        return NULL;
+        return -1;
     }
     Own own = {self->own, begin};
-    if (!is_known || first_open(self, wanted, seconds, after, begin, own, &time) < 0) {
-        Py_RETURN_NONE;
+    if (!is_known || first_open(self, wanted, seconds, after, begin, own, time) < 0) {
+        return NOT_SURE;
+    }
+    if (*time < INFINITY) {
+        return ELSEWHERE;
     }
     int at, skip_at;
-    Py_ssize_t skip;
-    if (time == INFINITY) {
-        Py_ssize_t place = open_block_at(self, begin, &at);
-        if (stay_open(self, place, at, begin, wanted, seconds, own, &skip, &skip_at) != OPEN) {
-            Py_RETURN_NONE;
-        }
-        uint64_t others = 0;
-        for (Py_ssize_t word = 0; word <= last / BITS; word++) {
-            uint64_t below = word < last / BITS ? ~0ULL : (1ULL << (last % BITS)) - 1;
-            others |= self->kept[word] & ~self->own[word] & below;
-        }
-        if (!others) {
-            Py_RETURN_TRUE;
-        }
-        time = begin;
+    Py_ssize_t skip, place = open_block_at(self, begin, &at);
+    if (stay_open(self, place, at, begin, wanted, seconds, own, &skip, &skip_at) != OPEN) {
+        return NOT_SURE;
     }
-    PyObject *found = kept_hosts(self, wanted);
-    return found ? Py_BuildValue("(dN)", time, found) : NULL;
+    *time = begin;
+    for (Py_ssize_t word = 0; word <= last / BITS; word++) {
+        uint64_t below = word < last / BITS ? ~0ULL : (1ULL << (last % BITS)) - 1;
+        if (self->kept[word] & ~self->own[word] & below) {
+            return ELSEWHERE;
+        }
+    }
+    return THERE;
+}
+
+PyDoc_STRVAR(open_again_doc,
+             "again(own, begin, end, seconds, after, /)\n--\n\n"
+             "Where a reservation would be that is made anew: True: where it is. None: not sure.");
+
+static PyObject *
+open_again(OpenHosts *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    double begin, end, seconds, after, time;
+    if (expect("again", count, 5, 5) < 0 || as_time(arguments[1], &begin) < 0 || as_time(arguments[2], &end) < 0 ||
+        as_time(arguments[3], &seconds) < 0 || as_time(arguments[4], &after) < 0) {
+        return NULL;
+    }
+    int found = find_again(self, arguments[0], begin, end, seconds, after, &time);
+    if (found < 0) {
+        return NULL;
+    }
+    if (found == NOT_SURE) {
+        Py_RETURN_NONE;
+    }
+    if (found == THERE) {
+        Py_RETURN_TRUE;
+    }
+    PyObject *hosts = kept_hosts(self, PySequence_Size(arguments[0]));
+    return hosts ? Py_BuildValue("(dN)", time, hosts) : NULL;
 }
 
 static PyMethodDef open_methods[] = {

@@ -1,10 +1,10 @@
-/* When enough hosts have room for a job, and what they draw then: questions about the steps in steps.h. The answers are
-   those of the same functions in Python. */
+/* When enough hosts have room for a job, and what they draw then: questions about the steps in futures.h and steps.h.
+   The answers are those of the same functions in Python. */
 
 #ifndef BATPROTOCOL_PROFILE_OPENINGS_H
 #define BATPROTOCOL_PROFILE_OPENINGS_H
 
-#include "steps.h"
+#include "futures.h"
 
 /* When enough hosts have room */
 
@@ -42,26 +42,17 @@ typedef struct {
     double begin, end;
 } Without;
 
-/* Whether an amount is free, also if it is taken itself. -1 with an exception. */
+/* Add the intervals in which a job can start on a host, as `_windows` of site/futures.py does. An amount that counts as
+   free where it is taken suffices there if nothing is short. */
 static int
-suffices_without(const Wanted *wanted, PyObject *free)
-{
-    PyObject *more = value_with(free, wanted->all);
-    int fits = more ? suffices(wanted, more) : -1;
-    Py_XDECREF(more);
-    return fits;
-}
-
-/* Add the intervals in which a job can start on a host, as `_windows` of availability.py does. */
-static int
-add_openings(Openings *openings, const Lists *steps, PyObject *host, long long number, const Wanted *wanted,
-             double seconds, double after, double before, const Without *without)
+add_openings(Openings *openings, const Future *future, Py_ssize_t dimensions, const Wanted *wanted, double seconds,
+             double after, double before, const Without *without)
 {
     double begin = -1.0;
-    Py_ssize_t count = PyList_GET_SIZE(steps->times), place = place_of(steps->times, after);
-    double time = time_at(steps->times, place), next;
+    Py_ssize_t place = future_at(future, after);
+    double time = future->times[place], next;
     for (; time < INFINITY; time = next) {
-        double step = place + 1 < count ? time_at(steps->times, place + 1) : INFINITY;
+        double step = time_after(future, place);
         int is_within = without && time >= without->begin && time < without->end;
         next = step;
         if (without && time < without->end) { /* only a part of a step can be within */
@@ -71,12 +62,8 @@ add_openings(Openings *openings, const Lists *steps, PyObject *host, long long n
         if (begin < 0 && time > before) {
             return 0;
         }
-        PyObject *free = PyList_GET_ITEM(steps->values, place);
-        int fits = is_within ? suffices_without(wanted, free) : suffices(wanted, free);
-        if (fits < 0) {
-            return -1;
-        }
-        if (fits) {
+        const long long *free = future->free + place * dimensions;
+        if (is_within ? !is_short(free, dimensions) : suffices(wanted, free, dimensions)) {
             if (begin < 0) {
                 begin = time > after ? time : after;
             }
@@ -85,14 +72,60 @@ add_openings(Openings *openings, const Lists *steps, PyObject *host, long long n
             }
         }
         else if (begin >= 0) {
-            if (time - begin >= seconds && add_opening(openings, begin, time - seconds, host, number) < 0) {
+            if (time - begin >= seconds &&
+                add_opening(openings, begin, time - seconds, future->host, future->number) < 0) {
                 return -1;
             }
             begin = -1.0;
         }
         place += next == step;
     }
-    return begin >= 0 ? add_opening(openings, begin, INFINITY, host, number) : 0;
+    return begin >= 0 ? add_opening(openings, begin, INFINITY, future->host, future->number) : 0;
+}
+
+/* The first time from which on an amount is free on a host for long enough; infinity: none is known, as no time behind
+   `before` is looked for. */
+static double
+first_window(const Future *future, Py_ssize_t dimensions, const Wanted *wanted, double seconds, double after, double before)
+{
+    double begin = -1.0;
+    for (Py_ssize_t place = future_at(future, after); place < future->count; place++) {
+        double time = future->times[place];
+        if (begin < 0 && time > before) {
+            return INFINITY;
+        }
+        if (suffices(wanted, future->free + place * dimensions, dimensions)) {
+            begin = begin >= 0 ? begin : time > after ? time : after;
+        }
+        else if (begin >= 0) {
+            if (time - begin >= seconds) {
+                return begin;
+            }
+            begin = -1.0;
+        }
+    }
+    return begin >= 0 ? begin : INFINITY;
+}
+
+PyDoc_STRVAR(steps_first_window_doc,
+             "first_window(host, amount, seconds, after, before, /)\n--\n\n"
+             "The first time from which on an amount is free on a host for long enough; infinity: none is known.");
+
+static PyObject *
+steps_first_window(HostSteps *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    double seconds, after, before;
+    Wanted wanted;
+    if (expect("first_window", count, 5, 5) < 0 || wanted_of(arguments[1], &wanted) < 0 ||
+        as_time(arguments[2], &seconds) < 0 || as_time(arguments[3], &after) < 0 ||
+        as_time(arguments[4], &before) < 0) {
+        return NULL;
+    }
+    const Future *future = future_of(self, arguments[0]);
+    if (!future) {
+        return NULL;
+    }
+    return PyFloat_FromDouble(first_window(future, self->dimensions, &wanted, seconds, after, before));
 }
 
 static int
@@ -231,40 +264,34 @@ sweep(const Openings *openings, Opening *open, Py_ssize_t wanted, const double *
     return Py_BuildValue("(d[])", INFINITY);
 }
 
-PyDoc_STRVAR(first_time_doc,
-             "first_time(steps, hosts, count, amount, seconds, after, choose, before, also, may, without=None, /)\n--\n\n"
+PyDoc_STRVAR(steps_first_time_doc,
+             "first_time(hosts, count, amount, seconds, after, choose, before, also, may, without=None, /)\n--\n\n"
              "The first time from which on enough hosts have enough free for long enough.");
 
 static PyObject *
-first_time(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
+steps_first_time(HostSteps *self, PyObject *const *arguments, Py_ssize_t count)
 {
     double seconds, after, before;
     long long wanted;
     Wanted amount;
     Without without = {0};
-    if (expect("first_time", count, 10, 11) < 0 || as_number(arguments[2], &wanted) < 0 ||
-        wanted_of(arguments[3], &amount) < 0 || as_time(arguments[4], &seconds) < 0 ||
-        as_time(arguments[5], &after) < 0 || as_time(arguments[7], &before) < 0 ||
-        (count > 10 && arguments[10] != Py_None &&
-         !PyArg_ParseTuple(arguments[10], "Odd", &without.hosts, &without.begin, &without.end))) {
+    if (expect("first_time", count, 9, 10) < 0 || as_number(arguments[1], &wanted) < 0 ||
+        wanted_of(arguments[2], &amount) < 0 || as_time(arguments[3], &seconds) < 0 ||
+        as_time(arguments[4], &after) < 0 || as_time(arguments[6], &before) < 0 ||
+        (count > 9 && arguments[9] != Py_None &&
+         !PyArg_ParseTuple(arguments[9], "Odd", &without.hosts, &without.begin, &without.end))) {
         return NULL;
     }
     double *others = NULL;
-    Py_ssize_t more = other_times(arguments[8], after, before, &others);
+    Py_ssize_t more = other_times(arguments[7], after, before, &others);
     Openings openings = {0};
-    PyObject *hosts = more < 0 ? NULL : PySequence_Tuple(arguments[1]), *found = NULL;
+    PyObject *hosts = more < 0 ? NULL : PySequence_Tuple(arguments[0]), *found = NULL;
     for (Py_ssize_t place = 0; hosts && place < PyTuple_GET_SIZE(hosts); place++) {
         PyObject *host = PyTuple_GET_ITEM(hosts, place);
-        long long number;
-        Lists steps;
         int is_taken = without.hosts ? PySequence_Contains(without.hosts, host) : 0;
-        int failed = is_taken < 0 || as_number(host, &number) < 0 || lists_of(arguments[0], host, &steps) < 0;
-        if (!failed) {
-            const Without *here = is_taken ? &without : NULL;
-            failed = add_openings(&openings, &steps, host, number, &amount, seconds, after, before, here) < 0;
-            forget_lists(&steps);
-        }
-        if (failed) {
+        const Future *future = is_taken < 0 ? NULL : future_of(self, host);
+        if (!future || add_openings(&openings, future, self->dimensions, &amount, seconds, after, before,
+                                    is_taken ? &without : NULL) < 0) {
             break;
         }
     }
@@ -273,7 +300,7 @@ first_time(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t c
             qsort(openings.all, (size_t)openings.count, sizeof *openings.all, by_begin);
         }
         Opening *open = PyMem_Malloc(((size_t)openings.count + 1) * sizeof *open);
-        found = open ? sweep(&openings, open, (Py_ssize_t)wanted, others, more, arguments[6], arguments[9])
+        found = open ? sweep(&openings, open, (Py_ssize_t)wanted, others, more, arguments[5], arguments[8])
                      : PyErr_NoMemory();
         PyMem_Free(open);
     }
@@ -466,15 +493,34 @@ pieces(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count
     return pieces.found;
 }
 
-static PyMethodDef step_functions[] = {
-    {"change_amounts", FAST(change_amounts), change_amounts_doc},
-    {"change_jobs", FAST(change_jobs), change_jobs_doc},
-    {"change_steps", FAST(change_steps), change_steps_doc},
-    {"closed_times", FAST(closed_times), closed_times_doc},
-    {"leasts", FAST(leasts), leasts_doc},
-    {"first_time", FAST(first_time), first_time_doc},
-    {"pieces", FAST(pieces), pieces_doc},
+static PyMethodDef host_steps_methods[] = {
+    {"change", FAST(steps_change), steps_change_doc},
+    {"close", (PyCFunction)steps_close, METH_O, steps_close_doc},
+    {"first_time", FAST(steps_first_time), steps_first_time_doc},
+    {"first_window", FAST(steps_first_window), steps_first_window_doc},
+    {"fits_before", FAST(steps_fits_before), steps_fits_before_doc},
+    {"following", FAST(steps_following), steps_following_doc},
+    {"leasts", FAST(steps_leasts), steps_leasts_doc},
+    {"open", FAST(steps_open), steps_open_doc},
+    {"until", FAST(steps_until), steps_until_doc},
+    {"__reduce__", (PyCFunction)steps_reduce, METH_NOARGS, "What copies and pickles are made of."},
+    {"__setstate__", (PyCFunction)steps_set_state, METH_O, "What a copy has."},
     {NULL, NULL, 0, NULL},
+};
+
+static PySequenceMethods host_steps_sequence = {.sq_length = (lenfunc)steps_length};
+
+static PyTypeObject host_steps_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "batprotocol.policies._profile.HostSteps",
+    .tp_doc = "The amounts that will be free on each host.",
+    .tp_basicsize = sizeof(HostSteps),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = new_host_steps,
+    .tp_dealloc = (destructor)dealloc_host_steps,
+    .tp_iter = (getiterfunc)steps_iterate,
+    .tp_as_sequence = &host_steps_sequence,
+    .tp_methods = host_steps_methods,
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* The profile of availability.py, and the reservations of backfilling.py in it, in C, the same to the last bit.
 
    What they are, is said there. The blocks and the steps on them are in blocks.h, the reservations in reserved.h, and
-   the futures of single hosts in steps.h and openings.h. */
+   the futures of single hosts in futures.h, steps.h and openings.h. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -14,6 +14,7 @@
 #include "reserved.h"
 #include "open_hosts.h"
 #include "steps.h"
+#include "walk.h"
 
 /* Methods */
 
@@ -238,6 +239,16 @@ reduce(Profile *self, PyObject *Py_UNUSED(nothing))
 
 /* The module */
 
+static PyMethodDef profile_functions[] = {
+    {"change_jobs", FAST(change_jobs), change_jobs_doc},
+    {"change_steps", FAST(change_steps), change_steps_doc},
+    {"closed_times", FAST(closed_times), closed_times_doc},
+    {"keep", FAST(keep), keep_doc},
+    {"move_amount", FAST(move_amount), move_amount_doc},
+    {"pieces", FAST(pieces), pieces_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyMethodDef profile_methods[] = {
     {"advance", (PyCFunction)advance, METH_O, advance_doc},
     {"change", FAST(change), change_doc},
@@ -270,8 +281,11 @@ populate(PyObject *module)
     if (!number_name || !times_name || !values_name || PyModule_AddType(module, &profile_type) < 0) {
         return -1;
     }
-    return PyModule_AddType(module, &reserved_type) < 0 ? -1 : PyModule_AddType(module, &open_type);
+    if (PyModule_AddType(module, &reserved_type) < 0 || PyModule_AddType(module, &host_steps_type) < 0) {
+        return -1;
+    }
+    return PyModule_AddType(module, &open_type);
 }
 
-NATIVE_MODULE("batprotocol.policies", _profile, "native profiles", populate, step_functions,
+NATIVE_MODULE("batprotocol.policies", _profile, "native profiles", populate, profile_functions,
               "Profiles of free hosts. Private: use batprotocol.policies.")

@@ -1,5 +1,5 @@
-/* Values over time, and the amounts of hosts, as `Steps` of availability.py has them: lists of times and values, which
-   are read and changed here. What is returned and changed is that of the same functions in Python. */
+/* Values over time, as `Steps` of availability.py has them: lists of times and values, which are read and changed here.
+   What is returned and changed is that of the same functions in Python. */
 
 #ifndef BATPROTOCOL_PROFILE_STEPS_H
 #define BATPROTOCOL_PROFILE_STEPS_H
@@ -37,20 +37,6 @@ forget_lists(Lists *lists)
     Py_CLEAR(lists->values);
 }
 
-static int
-lists_of(PyObject *all, PyObject *host, Lists *lists)
-{
-    PyObject *steps = PyDict_GetItemWithError(all, host);
-    *lists = (Lists){NULL, NULL};
-    if (!steps) {
-        if (!PyErr_Occurred()) {
-            PyErr_SetObject(PyExc_KeyError, host);
-        }
-        return -1;
-    }
-    return lists_of_steps(steps, lists);
-}
-
 static double
 time_at(PyObject *times, Py_ssize_t place)
 {
@@ -85,69 +71,6 @@ place_of(PyObject *times, double time)
 }
 
 /* Amounts: tuples of whole numbers */
-
-enum { DIMENSIONS = 64 };
-
-typedef struct {
-    PyObject *all;
-    Py_ssize_t count; /* of the first ones that are compared as numbers of C: all, unless one is too large */
-    long long numbers[DIMENSIONS];
-} Wanted;
-
-static int
-wanted_of(PyObject *amount, Wanted *wanted)
-{
-    if (!PyTuple_CheckExact(amount)) {
-        PyErr_SetString(PyExc_TypeError, "expected an amount: a tuple of whole numbers");
-        return -1;
-    }
-    wanted->all = amount;
-    wanted->count = 0;
-    for (Py_ssize_t place = 0; place < PyTuple_GET_SIZE(amount) && place < DIMENSIONS; place++) {
-        int overflows;
-        wanted->numbers[place] = PyLong_AsLongLongAndOverflow(PyTuple_GET_ITEM(amount, place), &overflows);
-        if (PyErr_Occurred()) {
-            return -1;
-        }
-        if (overflows) {
-            break;
-        }
-        wanted->count++;
-    }
-    return 0;
-}
-
-/* Whether an amount is free in each dimension. -1 with an exception. */
-static int
-suffices(const Wanted *wanted, PyObject *free)
-{
-    if (!PyTuple_CheckExact(free)) {
-        PyErr_SetString(PyExc_TypeError, "expected an amount: a tuple of whole numbers");
-        return -1;
-    }
-    Py_ssize_t count = PyTuple_GET_SIZE(wanted->all), other = PyTuple_GET_SIZE(free);
-    count = other < count ? other : count;
-    for (Py_ssize_t place = 0; place < count; place++) {
-        PyObject *there = PyTuple_GET_ITEM(free, place);
-        if (place < wanted->count) {
-            int overflows;
-            long long number = PyLong_AsLongLongAndOverflow(there, &overflows);
-            if (number == -1 && PyErr_Occurred()) {
-                return -1;
-            }
-            if (overflows ? overflows < 0 : wanted->numbers[place] > number) {
-                return 0;
-            }
-        }
-        else {
-            int is_less = PyObject_RichCompareBool(PyTuple_GET_ITEM(wanted->all, place), there, Py_LE);
-            if (is_less <= 0) {
-                return is_less;
-            }
-        }
-    }
-    return 1;
-}
 
 static PyObject *
 sum_of(PyObject *one, PyObject *other)
@@ -250,45 +173,6 @@ forget_steps(const Lists *steps, double now)
                : 0;
 }
 
-PyDoc_STRVAR(change_amounts_doc, "change_amounts(steps, hosts, begin, end, by, now, /)\n--\n\n"
-                                 "Add an amount on hosts from one time to another one; the hosts where it is not over.");
-
-static PyObject *
-change_amounts(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
-{
-    double end, now;
-    if (expect("change_amounts", count, 6, 6) < 0 || as_time(arguments[3], &end) < 0 ||
-        as_time(arguments[5], &now) < 0) {
-        return NULL;
-    }
-    PyObject *all = arguments[0], *changed = PyList_New(0), *hosts = PySequence_Fast(arguments[1], "expected hosts");
-    for (Py_ssize_t place = 0; changed && hosts && place < PySequence_Fast_GET_SIZE(hosts); place++) {
-        PyObject *host = PySequence_Fast_GET_ITEM(hosts, place);
-        Lists steps;
-        int failed = lists_of(all, host, &steps) < 0;
-        if (!failed && time_at(steps.times, 0) < now) {
-            failed = forget_steps(&steps, now) < 0;
-            if (!failed) {
-                Py_INCREF(arguments[5]);
-                failed = PyList_SetItem(steps.times, 0, arguments[5]) < 0;
-            }
-        }
-        if (!failed && end > time_at(steps.times, 0)) {
-            failed = PyList_Append(changed, host) < 0 ||
-                     change_steps_by(&steps, arguments[2], arguments[3], arguments[4]) < 0;
-        }
-        forget_lists(&steps);
-        if (failed) {
-            Py_CLEAR(changed);
-        }
-    }
-    Py_XDECREF(hosts);
-    if (PyErr_Occurred()) {
-        Py_CLEAR(changed);
-    }
-    return changed;
-}
-
 PyDoc_STRVAR(change_steps_doc, "change_steps(steps, begin, end, by, /)\n--\n\n"
                                "Add a number or an amount to a value over time from one time to another one.");
 
@@ -339,80 +223,6 @@ change_jobs(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t 
         return NULL;
     }
     Py_RETURN_NONE;
-}
-
-PyDoc_STRVAR(leasts_doc, "leasts(steps, hosts, begin, end, /)\n--\n\n"
-                         "The amount that is free on each of some hosts throughout an interval, by host.");
-
-/* The least in each dimension of the values from a place on, before another one. */
-static PyObject *
-least_between(PyObject *values, Py_ssize_t first, Py_ssize_t last)
-{
-    PyObject *least = PyList_GET_ITEM(values, first);
-    if (last - first == 1) {
-        Py_INCREF(least);
-        return least;
-    }
-    Py_ssize_t count = PyTuple_GET_SIZE(least);
-    PyObject *found = PyTuple_New(count);
-    for (Py_ssize_t dimension = 0; found && dimension < count; dimension++) {
-        PyObject *best = PyTuple_GET_ITEM(least, dimension);
-        for (Py_ssize_t place = first + 1; place < last; place++) {
-            PyObject *each = PyTuple_GET_ITEM(PyList_GET_ITEM(values, place), dimension);
-            int is_less = each == best ? 0 : PyObject_RichCompareBool(each, best, Py_LT);
-            if (is_less < 0) {
-                Py_DECREF(found);
-                return NULL;
-            }
-            best = is_less ? each : best;
-        }
-        Py_INCREF(best);
-        PyTuple_SET_ITEM(found, dimension, best);
-    }
-    return found;
-}
-
-static PyObject *
-leasts(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t count)
-{
-    double begin, end;
-    if (expect("leasts", count, 4, 4) < 0 || as_time(arguments[2], &begin) < 0 || as_time(arguments[3], &end) < 0) {
-        return NULL;
-    }
-    PyObject *found = PyDict_New(), *hosts = PySequence_Fast(arguments[1], "expected hosts");
-    for (Py_ssize_t at = 0; found && hosts && at < PySequence_Fast_GET_SIZE(hosts); at++) {
-        PyObject *host = PySequence_Fast_GET_ITEM(hosts, at);
-        Lists steps;
-        if (lists_of(arguments[0], host, &steps) < 0) {
-            break;
-        }
-        Py_ssize_t first = place_of(steps.times, begin), last = times_before(steps.times, end, 0);
-        last = last > first ? last : first + 1;
-        PyObject *least = NULL;
-        Py_ssize_t dimensions = -1;
-        for (Py_ssize_t place = first; place < last; place++) { /* as many for each host */
-            PyObject *each = PyList_GET_ITEM(steps.values, place);
-            if (!PyTuple_CheckExact(each) || (place > first && PyTuple_GET_SIZE(each) != dimensions)) {
-                PyErr_SetString(PyExc_TypeError, "expected amounts of as many dimensions");
-                break;
-            }
-            dimensions = PyTuple_GET_SIZE(each);
-        }
-        if (!PyErr_Occurred()) {
-            least = least_between(steps.values, first, last);
-        }
-        forget_lists(&steps);
-        int failed = !least || PyDict_SetItem(found, host, least) < 0;
-        Py_XDECREF(least);
-        if (failed) {
-            break;
-        }
-    }
-    Py_XDECREF(hosts);
-    if (PyErr_Occurred()) {
-        Py_CLEAR(found);
-    }
-    return found;
 }
 
 #endif

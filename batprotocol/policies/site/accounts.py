@@ -40,12 +40,14 @@ class LimitedScope(NamedTuple):
         limits: its limits.
         most: the most of each resource that its running jobs may have, by name.
         usage: what its jobs have.
+        key: what tells it from all others.
     """
 
     name: str
     limits: Limits
     most: Mapping[str, int]
     usage: ScopeUsage
+    key: tuple[str, object]
 
 
 _UNITS: Final = {"node": "hosts", "cpu": "cores", "gres/gpu": "GPUs"}
@@ -65,6 +67,8 @@ class LimitUsage:
             self._tree.add_account(name, account, account.parent)
         self._usage: dict[tuple[str, object], ScopeUsage] = defaultdict(ScopeUsage)
         self._known: dict[tuple[object, ...], tuple[LimitedScope, ...]] = {}
+        self._counts_amounts = False  # whether a scope limits more than the number of jobs
+        self._full: set[tuple[str, object]] = set()  # the scopes in which no more jobs can run
 
     def _scopes(self, job: SiteJob) -> tuple[LimitedScope, ...]:
         """The scopes that a job belongs to and that may have limits. Jobs that are alike ask once."""
@@ -74,6 +78,9 @@ class LimitUsage:
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = tuple(self._found(job))
+            for scope in found:
+                self._counts_amounts |= bool(scope.most)
+                self._count(scope)
         return found
 
     def _found(self, job: SiteJob) -> Iterator[LimitedScope]:
@@ -98,7 +105,19 @@ class LimitUsage:
     def _scope(self, kind: str, name: object, limits: Limits) -> LimitedScope:
         most = {"node": limits.hosts, "cpu": limits.cores, "gres/gpu": limits.gpus}
         given = {unit: limit for unit, limit in most.items() if limit is not None}
-        return LimitedScope(f"{kind} {name}".strip(), limits, given, self._usage[kind, name])
+        return LimitedScope(f"{kind} {name}".strip(), limits, given, self._usage[kind, name], (kind, name))
+
+    def _count(self, scope: LimitedScope) -> None:
+        """Note whether a scope has as many running jobs as it can have."""
+        if scope.limits.running is not None and scope.usage.jobs >= scope.limits.running:
+            self._full.add(scope.key)
+        else:
+            self._full.discard(scope.key)
+
+    @property
+    def may_block(self) -> bool:
+        """Whether limits may keep a job that was submitted from starting now: if not, they surely keep none."""
+        return self._counts_amounts or bool(self._full)
 
     def refusal(self, job: SiteJob) -> str | None:
         """Why a job can never run, or cannot wait now, as the end of a sentence; None if it can."""
@@ -124,7 +143,7 @@ class LimitUsage:
         if not scopes:
             return False
         wanted = _tres(entry.job, entry.cores)
-        for _, limits, most, usage in scopes:
+        for _, limits, most, usage, _ in scopes:
             if limits.running is not None and usage.jobs >= limits.running:
                 return True
             if most and any(True for _ in exceeded(wanted, usage.tres, most)):
@@ -141,6 +160,7 @@ class LimitUsage:
         job = running.entry.job
         for scope in self._scopes(job):
             scope.usage.runs(_tres(job, running.cores), change)
+            self._count(scope)
 
 
 def _tres(job: SiteJob, cores: int) -> dict[str, int]:

@@ -12,10 +12,11 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from batprotocol.policies.allocations import rows
-from batprotocol.policies.availability import Amount, Found
+from batprotocol.policies.availability import Amount
 from batprotocol.policies.backfilling import PlanSettings
 from batprotocol.policies.driver import Actions
 from batprotocol.policies.jobs import SiteEntry, SiteJob, SiteRunning
+from batprotocol.policies.site.futures import Found
 from batprotocol.policies.site.plan import AmountPlanner
 from batprotocol.policies.site.reservations import NEVER, Start
 from batprotocol.policies.site.sleeping import Idling, Sleeping
@@ -211,6 +212,8 @@ class CappedPlanner(AmountPlanner):
         settings: the kind of backfilling.
         site: the state of the site.
     """
+
+    remembers = False
 
     def __init__(self, power: PowerLimits, settings: PlanSettings, site: SiteState) -> None:
         super().__init__(settings, site)

@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
 
 from batprotocol.policies.backfilling import PlanSettings
-from batprotocol.policies.jobs import JobKind, Ranked, SiteEntry
+from batprotocol.policies.jobs import JobKind, Ranked, SiteEntry, SiteJob
+from batprotocol.policies.site.futures import PythonHostSteps
 from batprotocol.policies.site.reservations import ReservationPlanner, Start
-from batprotocol.policies.site.state import SiteState
+from batprotocol.policies.site.state import OpenHosts, SiteState
 
 # The entries of one kind while a plan goes through them.
 
@@ -53,6 +56,85 @@ class Candidates:
 Asked = Callable[[SiteEntry], bool]
 """A question about an entry."""
 
+# The reservations that stay, or move forward to a time that has not come: most of those of a long queue.
+
+
+class Walk(NamedTuple):
+    """The parts of a plan that a walk over reservations reads and changes.
+
+    Attributes:
+        heads: the entries that have a reservation.
+        looked: for each of them, the changes of the timeline when it looked around.
+        plain: those of jobs in one partition that get the first hosts there are.
+        jobs: the jobs that wait.
+        freed: the hosts on which something is free earlier than was known.
+        kinds: the hosts that have space for each kind of jobs.
+        steps: the amounts that will be free on each host.
+        seen: the entries that were looked at.
+        move: moves a reservation to a time and hosts; it returns how often the timeline has changed.
+        allowed: asks whether limits let an entry start; None: there are no limits.
+    """
+
+    heads: dict[int, SiteEntry]
+    looked: dict[int, int]
+    plain: set[int]
+    jobs: dict[str, SiteJob]
+    freed: set[int]
+    kinds: dict[JobKind, OpenHosts]
+    steps: PythonHostSteps
+    seen: set[int]
+    move: Callable[[SiteEntry, float, list[int]], int]
+    allowed: Asked | None
+
+
+def python_keep(entries: Iterator[SiteEntry], walk: Walk, changes: int, now: float, slack: float) -> SiteEntry | None:
+    """Keep and move reservations, up to the first entry for which that is not all, or not known.
+
+    Args:
+        entries: the entries, in order; those that are done are taken.
+        walk: what is read and changed.
+        changes: how often the timeline has changed.
+        now: the time.
+        slack: times that differ by no more count as equal.
+
+    Returns:
+        That entry; None: there is none.
+    """
+    for entry in entries:
+        number, kind = entry.number, entry.kind
+        if entry.job.id not in walk.jobs:
+            continue
+        if number not in walk.heads or entry.start <= now + slack:
+            return entry
+        if walk.allowed is not None and not walk.allowed(entry):
+            return entry
+        seconds, freed = max(entry.expected - slack, 0.0), walk.freed & kind.hosts
+        opens = (walk.steps.first_window(host, kind.amount, seconds, now, entry.start) < entry.start for host in freed)
+        if freed.isdisjoint(entry.reserved) and not any(opens):
+            walk.seen.add(number)
+            continue
+        hosts = walk.kinds.get(kind)
+        is_plain = number in walk.plain and number in walk.looked and len(entry.job.entries) == 1
+        if hosts is None or not is_plain or len(walk.heads) == 1:
+            return entry
+        found = hosts.again(entry.reserved, entry.start, entry.start + entry.expected, seconds, now)
+        if found is None or (found is not True and found[0] <= now + slack):
+            return entry
+        walk.seen.add(number)
+        if found is True:
+            walk.freed.update(entry.reserved)
+            walk.heads[number] = walk.heads.pop(number)
+            walk.looked[number] = changes
+        else:
+            changes = walk.move(entry, *found)
+    return None
+
+
+keep = python_keep
+if not TYPE_CHECKING:
+    with suppress(ImportError):
+        from batprotocol.policies._profile import keep
+
 
 class AmountPlanner(ReservationPlanner):
     """Chooses what starts.
@@ -71,8 +153,7 @@ class AmountPlanner(ReservationPlanner):
     def is_due(self) -> bool:
         """Whether the time of a reservation has come since the last plan, or may come earlier by what that gave up."""
         now = self._state.now + self._state.resolution / 2
-        place = self._starts.bisect_right((self._planned, math.inf))
-        if place < len(self._starts) and self._starts[place][0] <= now:
+        if self._next_start(self._planned) <= now:
             return True
         return bool(self._late) and any(self._may_move_forward(head) for head in self.heads.values())
 
@@ -108,7 +189,7 @@ class AmountPlanner(ReservationPlanner):
         shut: frozenset[int] = frozenset()
         seen: set[int] = set()
         last = self._last()
-        for entry in queue.in_order():
+        for entry in self._left(queue.in_order(), seen):
             if queue.joined != joined:
                 return
             if len(closed) >= len(queue.places) and seen.issuperset(self._fixed):
@@ -179,6 +260,37 @@ class AmountPlanner(ReservationPlanner):
         if depth < math.inf:
             for entry in [entry for entry in self.heads.values() if entry.number not in seen]:
                 self._give_up(entry)
+
+    def _left(self, entries: Iterator[SiteEntry], seen: set[int]) -> Iterator[SiteEntry]:
+        """The entries that a plan looks at one by one; those with a reservation that stays or only moves are done.
+
+        Args:
+            entries: the entries, in order.
+            seen: those that were looked at, to which this adds.
+        """
+        settings, joined, state = self.settings, self._queue.joined, self._state
+        walks = settings.depth == math.inf and self.claim is None and self._open_hosts is not None and self.remembers
+        walks = walks and not (settings.once or settings.moves) and self.sleeping is None
+        while True:
+            walks = walks and len(self._precedences) <= 1
+            if walks and joined != self._queue.joined:
+                return
+            if walks and len(self.heads) > 1 and not self._fixed:
+                steps = self._timeline.steps
+                function = python_keep if type(steps) is PythonHostSteps else keep
+                given = self._given(steps, seen)
+                entry = function(entries, given, self._timeline.changes, state.now, state.resolution / 2)
+            else:
+                entry = next(entries, None)
+            if entry is None:
+                return
+            yield entry
+
+    def _given(self, steps: PythonHostSteps, seen: set[int]) -> Walk:
+        kinds = {} if self._open_hosts is None else self._open_hosts.known
+        allowed = self.is_allowed if self._site.usage.may_block else None
+        kept = self.heads, self._looked, self._plain, self._queue.jobs
+        return Walk(*kept, self._freed, kinds, steps, seen, self._move, allowed)
 
     def _has_claim(self, entry: SiteEntry) -> bool:
         """Whether jobs give way to the same job, perhaps in another partition."""

@@ -10,14 +10,14 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias
 
-from sortedcontainers import SortedList
-
-from batprotocol.policies.availability import Amount, Found, HostTimeline, added, fits, reduced
+from batprotocol.policies.availability import Amount, added, fits
 from batprotocol.policies.backfilling import PlanSettings
 from batprotocol.policies.driver import Actions, JobPlanner
-from batprotocol.policies.jobs import JobKind, KindFilter, SiteEntry, SiteJob, SiteRunning
+from batprotocol.policies.jobs import JobKind, SiteEntry, SiteJob, SiteRunning
+from batprotocol.policies.site.futures import Found, HostTimeline, KindSpace
 from batprotocol.policies.site.sleeping import Sleeping
 from batprotocol.policies.site.state import SiteState
 
@@ -35,6 +35,33 @@ def is_possible(kept: list[Kept], chosen: list[int], harmed: Mapping[int, int]) 
     """
     lost = sum(host in harmed for host in chosen)
     return len(kept) > 1 or lost <= len(kept[0][3]) - kept[0][0].job.size
+
+
+class TriedBeside:
+    """Attempts to start entries beside reservations that move, which have failed.
+
+    Args:
+        changes: of what they are known.
+
+    Attributes:
+        failed: the choices for which reservations could not move, each with how many had to.
+        first: by the number of reservations that move, where the first of them could be at its time if there was none
+            of the others; None: it could be earlier, too.
+    """
+
+    def __init__(self, changes: object) -> None:
+        self.changes = changes
+        self.failed: set[tuple[object, int]] = set()
+        self.first: dict[int, dict[int, Amount] | None] = {}
+
+    def may_move(self, heads: list[SiteEntry], kind: JobKind, chosen: list[int]) -> bool:
+        """Whether the first of these reservations may have hosts enough beside an entry of a kind on chosen hosts."""
+        could = self.first.get(len(heads))
+        if could is None:
+            return True
+        both = added(heads[0].kind.amount, kind.amount)
+        lost = sum(host in could and not fits(both, could[host]) for host in chosen)
+        return len(could) - lost >= heads[0].job.size
 
 
 def is_short(head: SiteEntry, timeline: HostTimeline, hosts: set[int]) -> bool:
@@ -113,120 +140,14 @@ def stays(entry: SiteEntry, timeline: HostTimeline, since: int, now: float, seco
     return True
 
 
-# The space for the jobs of a kind beside reservations, kept for as long as nothing of it changes.
-
-
-class KindSpace:
-    """The space for each kind of jobs.
-
-    Args:
-        timeline: what will be free.
-        heads: the entries that have a reservation.
-        kind_filter: which kinds an amount suffices for.
-
-    Attributes:
-        moved: how often reservations have changed. Whoever changes some counts.
-    """
-
-    def __init__(self, timeline: HostTimeline, heads: Mapping[int, SiteEntry], kind_filter: KindFilter) -> None:
-        self._timeline, self._heads, self._kind_filter = timeline, heads, kind_filter
-        self._beside: dict[int, int] = {}  # for each host, the bits of the kinds that can be there beside the only head
-        self._looked = 0, 0
-        self._count = 0
-        self._known: dict[JobKind, tuple[int, int, list[float]]] = {}  # with the changes that it is of
-        self._harmed: dict[JobKind, tuple[int, int, dict[int, int]]] = {}
-        self.moved = 0
-
-    def ends(self, kind: JobKind, now: float) -> list[float]:
-        """Until when each of the hosts with enough free for a kind has it, the last time first; `now`: not even now."""
-        timeline = self._timeline
-        known = self._known.get(kind)
-        if known is not None:
-            fitted, changes, ends = known
-            is_valid = fitted == kind.fitted and (not ends or ends[-1] > now)
-            if is_valid and (changes == timeline.changes or changes >= timeline.last_change(kind.fitting)):
-                return ends
-        ends = self._ends(kind, now)
-        self._known[kind] = kind.fitted, timeline.changes, ends
-        return ends
-
-    def _ends(self, kind: JobKind, now: float) -> list[float]:
-        notes, bit = self._timeline.notes(), kind.bit
-        if self._count != self._kind_filter.count:
-            self._count = self._kind_filter.count
-            notes.clear()
-        ends = []
-        for host in kind.fitting:
-            note = notes.get(host)
-            if note is None or note[0] <= now:
-                note = notes[host] = self._steps(host, now)
-            for time, lasting in note[1]:
-                if not lasting & bit:
-                    ends.append(max(time, now))
-                    break
-        ends.sort(reverse=True)
-        return [math.inf] * (len(kind.fitting) - len(ends)) + ends
-
-    def _steps(self, host: int, now: float) -> tuple[float, list[tuple[float, int]]]:
-        """When the answer ends, and the times at which kinds lose their space on a host, with the bits of the rest."""
-        steps: list[tuple[float, int]] = []
-        passing, valid = -1, math.inf
-        for time, free in self._timeline.following(host, now):
-            if steps and valid == math.inf:
-                valid = time
-            lasting = passing & self._kind_filter.passing(free)
-            if lasting != passing:
-                passing = lasting
-                steps.append((time, passing))
-                if not passing and valid < math.inf:
-                    break
-        return valid, steps
-
-    def movable(self, kind: JobKind) -> int:
-        """The most hosts of a job of a kind beside which reservations may have hosts enough, if they move.
-
-        Where there is one reservation, that is exact.
-        """
-        heads, most = self._heads, len(kind.fitting)
-        if len(heads) != 1:
-            return most if heads else 0
-        (head,) = heads.values()
-        spare = len(head.could) - head.job.size
-        if most <= spare:
-            return most
-        kind_filter, beside, bit, harmed = self._kind_filter, self._beside, kind.bit, 0
-        if self._looked != (self.moved, kind_filter.count):
-            self._looked = self.moved, kind_filter.count
-            beside.clear()
-        for host in kind.fitting:
-            can_be = beside.get(host)
-            if can_be is None:
-                free = head.could.get(host)
-                can_be = beside[host] = -1 if free is None else kind_filter.passing(reduced(free, head.kind.amount))
-            harmed += not can_be & bit
-        return most - harmed + min(harmed, spare)
-
-    def harmed(self, kind: JobKind) -> dict[int, int]:
-        """The hosts on which a reservation could not be beside a job of a kind, each with how many could not."""
-        known = self._harmed.get(kind)
-        if known is not None and known[0] == kind.fitted and known[1] == self.moved:
-            return known[2]
-        harmed: dict[int, int] = {}
-        for head in self._heads.values():
-            wanted, could = added(head.kind.amount, kind.amount), head.could
-            for host in kind.fitting:
-                free = could.get(host)
-                if free is not None and not fits(wanted, free):
-                    harmed[host] = harmed.get(host, 0) + 1
-        self._harmed[kind] = kind.fitted, self.moved, harmed
-        return harmed
-
-
 Start = tuple[SiteEntry, list[int]]
 """An entry that starts now, and its hosts."""
 
 NEVER: Final = 2.0**50
 """The first time, in seconds, that is too late to wait for."""
+
+_FEW: Final = 64
+"""Up to so many former starts of reservations stay in the heap."""
 
 _MANY: Final = 8
 """From so many reservations on, the hosts that have space for each kind of jobs are kept."""
@@ -249,6 +170,9 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
         sleeping: the hosts that sleep; None: none do.
     """
 
+    remembers = True
+    """Whether only hosts decide where reservations can be."""
+
     def __init__(self, settings: PlanSettings, site: SiteState) -> None:
         self.settings, self._site, self._state = settings, site, site.state
         self._queue, self._pool, self._timeline, self._chooser = site.queue, site.pool, site.timeline, site.chooser
@@ -261,11 +185,13 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
         self._late: set[int] = set()  # the hosts of reservations that the last plan gave up: it may have come too late
         self._space = KindSpace(self._timeline, self.heads, self._queue.kind_filter)
         self._released = 0  # how many reservations were dropped
-        self._starts: SortedList[tuple[float, int]] = SortedList()  # of the reservations, with the numbers of entries
+        self._starts: list[tuple[float, int]] = []  # a heap of the starts of reservations, also of former ones
         self._precedences: Counter[tuple[float, float]] = Counter()  # of the entries with a reservation
         self._open_hosts = site.open_hosts if settings.depth >= _MANY and not settings.moves else None
         self._looked: dict[int, int] = {}  # for each reservation, the changes of the timeline when it looked around
+        self._plain: set[int] = set()  # the reservations of jobs in one partition that get the first hosts there are
         self._has_moved = False  # whether reservations have moved beside the last entry that starts
+        self._tried = TriedBeside(())
 
     def freed(self, hosts: Iterable[int]) -> None:
         """Something is free on these hosts earlier than was known: reservations may move forward."""
@@ -326,10 +252,29 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
     def wakes_at(self) -> float:
         """When a job can start even if nothing happens until then; infinity: never."""
         slack = self._state.resolution / 2
-        place = self._starts.bisect_right((self._state.now + slack, math.inf))
-        start = self._starts[place][0] if place < len(self._starts) else math.inf
+        start = self._next_start(self._state.now + slack)
         ends = self._state.endings.irange((start - slack,), (start + slack, math.inf))
         return start if next(ends, None) is None else math.inf
+
+    def _next_start(self, after: float) -> float:
+        """The time of the first reservation behind a time; infinity: there is none."""
+        starts, heads = self._starts, self.heads
+        if len(starts) > 2 * len(heads) + _FEW:
+            starts[:] = [(head.start, number) for number, head in heads.items()]
+            heapify(starts)
+        passed = []
+        while starts:
+            start, number = starts[0]
+            head = heads.get(number)
+            if head is not None and head.start == start:
+                if start > after:
+                    break
+                passed.append(starts[0])
+            heappop(starts)
+        found = starts[0][0] if starts else math.inf
+        for each in dict.fromkeys(passed):
+            heappush(starts, each)
+        return found
 
     def _stays(self, entry: SiteEntry) -> bool:
         """Whether it is soon known where the reservation of an entry would be if it was made anew: it is there then."""
@@ -352,10 +297,32 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
             start, hosts = found
             if start <= now + slack or self.settings.depth < math.inf:
                 return False
-            self._release(entry)  # it does not begin now, so its entry cannot start
-            self._put(entry, start, hosts)
+            self._move(entry, start, hosts)  # it does not begin now, so its entry cannot start
         self._looked[entry.number] = self._timeline.changes
+        self._plain.add(entry.number)
         return True
+
+    def _move(self, entry: SiteEntry, start: float, hosts: list[int]) -> int:
+        """Move the reservation of an entry; how often the timeline has changed.
+
+        That is `_release` and `_put` at once.
+        """
+        number, timeline = entry.number, self._timeline
+        if not self.remembers or number in self._fixed or self._open_hosts is None:
+            self._release(entry)
+            self._put(entry, start, hosts)
+        else:
+            self._freed.update(entry.reserved)
+            expected, amount = entry.expected, entry.kind.amount
+            timeline.move(entry.reserved, entry.start, hosts, start, expected, amount, self._open_hosts.known)
+            self._released += 1
+            self._space.moved += 2
+            heappush(self._starts, (start, number))
+            entry.start, entry.reserved, entry.could = start, hosts, {}
+            self.heads[number] = self.heads.pop(number)
+        self._looked[number] = timeline.changes
+        self._plain.add(number)
+        return timeline.changes
 
     def _last(self) -> tuple[float, float]:
         """The last precedence of an entry with a reservation."""
@@ -635,7 +602,7 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
         entry.start, entry.reserved = start, hosts
         self._take(entry, hosts, start)
         self.heads[entry.number] = entry
-        self._starts.add((start, entry.number))
+        heappush(self._starts, (start, entry.number))
         self._precedences[self._queue.precedence(entry)] += 1
         self._space.moved += 1
 
@@ -645,7 +612,6 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
 
     def _release(self, entry: SiteEntry) -> None:
         if self.heads.pop(entry.number, None) is not None:
-            self._starts.remove((entry.start, entry.number))
             precedence = self._queue.precedence(entry)
             self._precedences[precedence] -= 1
             if not self._precedences[precedence]:
@@ -654,6 +620,7 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
             self._give_back(entry, entry.reserved, entry.start)
             self._fixed.discard(entry.number)
             self._looked.pop(entry.number, None)
+            self._plain.discard(entry.number)
             self._released += 1
             self._space.moved += 1
             entry.start, entry.reserved, entry.could = math.inf, [], {}
@@ -687,23 +654,67 @@ class ReservationPlanner(JobPlanner[SiteEntry, SiteRunning]):
             return None
         harmed = self._space.harmed(entry.kind)
         kept = [(head, head.start, head.reserved, head.could) for head in heads]
+        known = self._known_beside(heads) if entry.expected > 0 else None
+        if known is not None:
+            chosen = None
+            if (which := (entry.choice, len(heads))) not in known.failed:
+                known.failed.add(which)
+                chosen = self._chosen_now(entry, list(entry.kind.fitting), lambda host: harmed.get(host, 0))
+            if chosen is None or not (is_possible(kept, chosen, harmed) and known.may_move(heads, entry.kind, chosen)):
+                self._freed.update(*(head.reserved for head in heads))  # as if they had been made anew
+                return None
+        looked, moved = [(head.number, self._looked.get(head.number)) for head in heads], self._space.moved
+        self._timeline.attempt()
         for head in heads:
             self._release(head)
+        if known is not None and len(heads) not in known.first:
+            known.first[len(heads)] = self._alone(*kept[0][:2])
         hosts = self._undisturbed(entry)
         if self.sleeping is not None:
             hosts = [host for host in hosts if not self.sleeping.is_late(host)]
         chosen = self._chosen_now(entry, hosts, lambda host: harmed.get(host, 0))
-        moved = False
         if chosen is not None and is_possible(kept, chosen, harmed):
             self._take(entry, chosen, self._state.now)
-            moved = all(self._reserve(head, start) for head, start, _, _ in kept)
+            has_moved = all(self._reserve(head, start) for head, start, _, _ in kept)
             self._give_back(entry, chosen, self._state.now)
-        if moved:
-            self._has_moved = True
-            return chosen
+            if has_moved:
+                self._timeline.succeeded()
+                self._has_moved = True
+                return chosen
         for head, *_ in kept:
             self._release(head)
         for head, start, reserved, could in kept:
             self._put(head, start, reserved)
-            head.could = could  # when it was looked at is not known any more: look at all of it again
+            head.could = could
+        self._timeline.undone_all()
+        self._looked.update((number, changes) for number, changes in looked if changes is not None)
+        self._space.moved = moved
         return None
+
+    def _known_beside(self, heads: list[SiteEntry]) -> TriedBeside | None:
+        """The failed attempts to move these reservations, for as long as nothing changes.
+
+        A job takes its hosts from now on, and its reservations begin before it ends. So it does not matter how long it
+        lasts, if no host has less than now but for reservations: where there are windows, or hosts sleep, nothing of
+        that is known.
+
+        Returns:
+            What is known; None: earlier attempts say nothing.
+        """
+        if not self.remembers or self._fixed or self.bare is not None or self.sleeping is not None:
+            return None
+        slack, now = self._state.resolution / 2, self._state.now
+        if heads[0].start < now:
+            return None
+        if len(heads) < len(self.heads) and (self.settings.strict or slack < 4 * math.ulp(heads[-1].start)):
+            return None  # hosts may not be free for quite as long as a job lasts that ends when a reservation begins
+        changes = self._timeline.changes, self._space.moved, self._queue.changes, now
+        if self._tried.changes != changes:
+            self._tried = TriedBeside(changes)
+        return self._tried
+
+    def _alone(self, head: SiteEntry, start: float) -> dict[int, Amount] | None:
+        """Where a reservation could be at its time if no other one was before it; None: it could be earlier, too."""
+        seconds, now = max(head.expected - self._state.resolution / 2, 0.0), self._state.now
+        first, hosts = self._first_time(head, seconds, now, None, start)
+        return self._timeline.leasts(hosts, start, start + seconds) if first == start else None

@@ -17,7 +17,7 @@ from sortedcontainers import SortedList
 
 from batprotocol.model import Host
 from batprotocol.policies.allocations import Chooser
-from batprotocol.policies.availability import Amount, HostTimeline, Pool, Steps, fits
+from batprotocol.policies.availability import Amount, Pool, fits
 from batprotocol.policies.fair_share import Association
 from batprotocol.policies.jobs import (
     EntryRanking,
@@ -34,6 +34,7 @@ from batprotocol.policies.jobs import (
 )
 from batprotocol.policies.orders import Multifactor, Order
 from batprotocol.policies.site.accounts import LimitUsage, Priorities
+from batprotocol.policies.site.futures import HostTimeline, PythonHostSteps
 from batprotocol.policies.site.rules import SiteRules, default_of, partitions_of
 from batprotocol.workloads.host_events import HostChange, HostEvent
 from batprotocol.workloads.requests import OfferedHosts as Machine
@@ -180,7 +181,7 @@ class PythonOpenHosts:
         self._times, self._open = [now], [0]
         self._short_until = -math.inf  # the last time until which more is taken of a host than it has, as was seen
 
-    def change(self, steps: Mapping[int, Steps[Amount]], hosts: Iterable[int], begin: float, end: float) -> None:
+    def change(self, steps: PythonHostSteps, hosts: Iterable[int], begin: float, end: float) -> None:
         """Another amount is free on hosts from one time to another one.
 
         Args:
@@ -192,10 +193,16 @@ class PythonOpenHosts:
         begin = max(begin, self._times[0])
         for host in hosts:
             if host in self._places and begin < end:
-                for since, until, free in steps[host].within(begin, end):
+                times, amounts = steps.following(host, begin)
+                since = begin
+                for after, free in zip([*times[1:], math.inf], amounts, strict=True):
+                    until = min(after, end)
                     if min(free) < 0:
                         self._short_until = max(self._short_until, until)
                     self._set(1 << self._places[host], since, until, fits(self._amount, free))
+                    since = after
+                    if since >= end:
+                        break
 
     def _set(self, bit: int, begin: float, end: float, is_open: bool) -> None:
         times, values = self._times, self._open
@@ -313,37 +320,39 @@ class OpenHostsOfKinds:
 
     Args:
         timeline: what will be free.
+
+    Attributes:
+        known: those that are kept.
     """
 
     def __init__(self, timeline: HostTimeline) -> None:
         self._timeline = timeline
-        self._known: dict[JobKind, OpenHosts] = {}
+        self.known: dict[JobKind, OpenHosts] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_timeline": self._timeline, "_known": {}}  # a copy makes them anew
+        return {"_timeline": self._timeline, "known": {}}  # a copy makes them anew
 
     def of(self, kind: JobKind, now: float) -> OpenHosts | None:
         """The hosts that have space for a kind from now on; None: there are too many kinds to know them of each."""
-        found = self._known.get(kind)
+        found = self.known.get(kind)
         if found is None:
-            if len(self._known) >= _MOST_KNOWN:
+            if len(self.known) >= _MOST_KNOWN:
                 return None
             steps = self._timeline.watch(self._changed)
-            found = self._known[kind] = OpenHosts(kind.hosts, kind.amount, now)
+            make = PythonOpenHosts if type(steps) is PythonHostSteps else OpenHosts
+            found = self.known[kind] = make(kind.hosts, kind.amount, now)
             found.change(steps, kind.hosts, now, math.inf)
         return found
 
     def advance(self, now: float) -> None:
         """The past of a time does not matter any more."""
-        for hosts_of_kind in self._known.values():
+        for hosts_of_kind in self.known.values():
             hosts_of_kind.advance(now)
 
-    def _changed(
-        self, steps: Mapping[int, Steps[Amount]], hosts: Sequence[int] | None, begin: float, end: float
-    ) -> None:
+    def _changed(self, steps: PythonHostSteps, hosts: Sequence[int] | None, begin: float, end: float) -> None:
         if hosts is None:
-            self._known.clear()
-        for hosts_of_kind in self._known.values():
+            self.known.clear()
+        for hosts_of_kind in self.known.values():
             hosts_of_kind.change(steps, hosts or (), begin, end)
 
 
@@ -379,6 +388,8 @@ class SiteQueue:
         """The number of entries in each partition or reservation that has some."""
         self.joined = 0
         """How many jobs have joined."""
+        self.changes = 0
+        """How often free amounts have changed."""
 
     def _new_ranking(self) -> EntryRanking | None:
         """An empty ranking in the order of the queue; None if each decision sorts all entries."""
@@ -415,6 +426,7 @@ class SiteQueue:
 
     def changed(self, hosts: Iterable[int]) -> None:
         """The free amounts of these hosts have changed."""
+        self.changes += 1
         for host in hosts:
             has_room = self.kind_filter.passing(self._pool.free[host]) & self._allowed[host]
             turned = has_room ^ self._has_room[host]

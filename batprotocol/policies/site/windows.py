@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from batprotocol.policies.availability import HostTimeline, reduced
+from batprotocol.policies.availability import reduced
 from batprotocol.policies.jobs import PromisedHosts, SiteEntry, SiteJob
 from batprotocol.policies.site.admission import Admission
+from batprotocol.policies.site.futures import HostTimeline
 from batprotocol.policies.site.plan import AmountPlanner
 from batprotocol.policies.site.reservations import NEVER
 from batprotocol.policies.site.state import SiteState

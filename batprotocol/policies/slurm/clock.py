@@ -18,7 +18,7 @@ import msgspec
 if TYPE_CHECKING:  # phases are made without the reader of slurm.conf
     from batprotocol.sites.slurm.configuration import SchedulerParameters
 
-__all__ = ["USUAL", "LoopClock", "Phases"]
+__all__ = ["USUAL", "Leave", "LoopClock", "Phases"]
 
 _CHECKS: Final = 30
 """The seconds between two checks of time limits."""
@@ -38,6 +38,48 @@ _CYCLE: Final = 0.01
 """The seconds that a run of the second loop counts as."""
 _SOON: Final = 5
 """A known moment at which nodes are free is that of a kill so many seconds before at most."""
+
+
+class Leave(msgspec.Struct, frozen=True):
+    """How a job left its nodes in a real Slurm.
+
+    Args:
+        begin: when it ended or was killed.
+        nodes: its nodes, as bits.
+        steps: the moments at which some of them were clean, in order, each with these nodes; at least one. At the last
+            one, all are clean.
+        is_prompt: whether the first loop ran as soon as all were clean, and not at its next tick.
+        late: when it ran at once after that, as a node said once more that it was clean.
+    """
+
+    begin: float
+    nodes: int
+    steps: tuple[tuple[float, int], ...]
+    is_prompt: bool = False
+    late: tuple[float, ...] = ()
+
+    def seen_from(self, begin: float, nodes: int, now: float) -> list[tuple[float, int]]:
+        """The steps of a job that ends or is killed at about the same time, or at another one; then those of `late`.
+
+        Args:
+            begin: when it ends or is killed.
+            nodes: its nodes. If they are others, the first one is clean last.
+            now: the time; no step is before it.
+
+        >>> leave = Leave(10.0, 0b11, ((10.1, 0b10), (10.4, 0b01)), True)
+        >>> [(round(time, 1), nodes) for time, nodes in leave.seen_from(20.0, 0b1100, 20.2)]
+        [(20.2, 8), (20.4, 12)]
+        """
+        moved = begin - self.begin if abs(begin - self.begin) > _SAME else 0.0
+        steps = self.steps
+        if nodes != self.nodes:
+            steps = (*((time, nodes & (nodes - 1)) for time, _ in steps[:-1][:1]), (steps[-1][0], nodes))
+        steps += tuple((time, 0) for time in self.late)
+        return [(max(time + moved, now), each) for time, each in steps]
+
+
+_SAME: Final = 0.5
+"""An end so many seconds from a recorded one is that one: its nodes are clean at the recorded moments."""
 
 
 class Phases(msgspec.Struct, frozen=True):
@@ -64,6 +106,9 @@ class Phases(msgspec.Struct, frozen=True):
         cleaned: the moments at which the nodes of killed jobs are known to be free, by the ids of the jobs.
         epilogs: the times from the ends of jobs to the moments when all their nodes are free, by the ids of the jobs.
         prompt: the jobs whose end has the first loop run as soon as their nodes are free, and not at its next tick.
+        leaves: how jobs left their nodes, by their ids and in order, where that is known node by node. It takes the
+            place of all other times of nodes.
+        aging: since when jobs age, by their ids, where that is known. Without it, they do since they are eligible.
         epoch: the seconds of the day at which the simulation began: backfill rounds times on this clock.
     """
 
@@ -88,6 +133,8 @@ class Phases(msgspec.Struct, frozen=True):
     cleaned: Mapping[str, tuple[float, ...]] = {}
     epilogs: Mapping[str, float] = {}
     prompt: frozenset[str] = frozenset()
+    leaves: Mapping[str, tuple[Leave, ...]] = {}
+    aging: Mapping[str, float] = {}
 
     @classmethod
     def drawn(cls, seed: int, loops: SchedulerParameters, calc_period: float = 300.0) -> Phases:
@@ -120,6 +167,10 @@ class Phases(msgspec.Struct, frozen=True):
             epoch=int(_within(chance, loops.bf_resolution)),
             turn=-_within(chance, _HOUR),
         )
+
+    def leave(self, job_id: str, begin: float) -> Leave | None:
+        """How a job left its nodes that ends or is killed at a time, if that is known: the nearest time it did."""
+        return min(self.leaves.get(job_id, ()), key=lambda each: abs(each.begin - begin), default=None)
 
     def clean(self, job_id: str, kill: float) -> float:
         """When all nodes of a job are free that is killed at a time."""

@@ -554,8 +554,9 @@ def cluster_of(configuration: SlurmConfiguration) -> ConfiguredCluster:
     numbers = {node.name: number for number, node in enumerate(configuration.nodes)}
     partitions = tuple(_partition(each, numbers, configuration) for each in configuration.partitions)
     jobs, scheduler = configuration.jobs, configuration.scheduler
+    is_linear, returns = configuration.select.plugin == "linear", jobs.return_to_service == _ALL_RETURN
     return ConfiguredCluster(
-        tuple(_node(each, is_linear=configuration.select.plugin == "linear") for each in configuration.nodes),
+        tuple(_node(each, is_linear=is_linear, returns=returns) for each in configuration.nodes),
         partitions,
         next((each.name for each in configuration.partitions if each.default), ""),
         _select(configuration),
@@ -590,7 +591,12 @@ def _special(line: NodeLine) -> int:
     return bits_of(order[: line.cores_reserved])
 
 
-def _node(line: NodeLine, *, is_linear: bool) -> ClusterNode:
+_ALL_RETURN: Final = 2
+"""The value of ReturnToService with which all nodes work that register, also those that are down in slurm.conf."""
+
+
+def _node(line: NodeLine, *, is_linear: bool, returns: bool) -> ClusterNode:
+    """A node; `returns`: one that slurm.conf has down works as soon as it registers."""
     gres = []
     for kind, count in line.gres:
         name, _, type = kind.partition(":")
@@ -606,7 +612,7 @@ def _node(line: NodeLine, *, is_linear: bool) -> ClusterNode:
         gres=tuple(gres),
         features=frozenset(line.features),
         weight=line.weight,
-        is_up=line.state in ("UNKNOWN", "CLOUD"),
+        is_up=line.state in ("UNKNOWN", "CLOUD") or (line.state == "DOWN" and returns),
         is_drained=line.state in ("DRAIN", "FAIL"),
         record=line.record,
     )

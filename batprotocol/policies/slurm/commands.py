@@ -302,6 +302,7 @@ class _Order:
             raise InputError("expected the ids of jobs behind scancel, or an option that chooses some", "slurm")
         nodes = _nodes(self._controller, filters.pop("nodelist")) if "nodelist" in filters else None
         accounts = filters.pop("account").split(",") if "account" in filters else None
+        accounts = None if accounts is None else [each for each in accounts if each]  # `--account=` chooses no job
         chosen = [job for name in names for job in self._jobs(name)] if names else [*self._controller.jobs.values()]
         chosen = [
             job

@@ -45,18 +45,14 @@ class JobUpdate(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         limit: the time limit in minutes, >= 0; infinity: none.
         time_min: the least limit that it can do with, in minutes.
-        nice: what is subtracted from its priority.
-        priority: its priority from now on, whatever its factors are, >= 1.
-        qos: its quality of service; account: its account.
-        reservation: its reservation; "": none.
+        nice: what is subtracted from its priority; priority: the one from now on, whatever its factors are, >= 1.
+        qos, account: its quality of service and account; reservation: its reservation, "": none.
         partitions: the partitions that it can run in.
         required: the nodes that it must have; excluded: those that it must not have.
         nodes: the least number of nodes, and the most.
         dependency: the jobs that it waits for; is_free: whether it waits for none.
-        contiguous: whether its nodes are consecutive.
-        requeues: whether it may run again.
-        throttle: how many tasks of its array may run at a time; 0: any number.
-        begin: when it may start at the earliest.
+        contiguous: whether its nodes are consecutive; requeues: whether it may run again.
+        throttle: how many tasks of its array may run at a time, 0: any number; begin: when it may start at earliest.
     """
 
     limit: float | None = None
@@ -168,7 +164,7 @@ class Controller:
         Runs of its loops that start nothing, as nothing has changed or nodes are missing, are made up for later.
         """
         state, clock, queue, is_idle = self._state, self._clock, self._queue, self._state.makes_up
-        times, clean = [clock.limits(self._first_limit(), state.now)], self._endings.next_clean()
+        times, clean = [clock.limits(self._endings.first_limit(), state.now)], self._endings.next_clean()
         if queue or self._waiting.jobs:  # time alone may bring something for them
             is_open = not state.is_quick or self._waiting.is_due or self.reservations.names() or self._time_helps()
             main, is_new = clock.main(state.now)[0], clean < math.inf or self._tried != self._version
@@ -200,7 +196,7 @@ class Controller:
         state, clock = self._state, self._clock
         times = [
             self._next_reservations(),
-            clock.limits(self._first_limit(), state.now),
+            clock.limits(self._endings.first_limit(), state.now),
             self._endings.next_clean(),
             self.suspensions.next_turn(),
             state.priorities.next_time(),
@@ -290,17 +286,18 @@ class Controller:
 
     def _gather(self) -> None:
         """Move the jobs that could start by now to the queue, as each loop does first."""
-        for job, never in self._waiting.gather(self._state.now):
+        for job, never in self._state.eligible():
             open_to = [each for each in job.partitions if each.takes(job.size, job.reservation)]
             if never is None and open_to:
                 self._waiting.remove(job)
-                self._state.priorities.eligible(job, self._state.now)
+                self._state.is_eligible(job)
                 self._queue.add(job, open_to)
                 if job.het is not None:  # only the second loop looks at it
                     self._state.idle_cycles = 0
                     self._clock.renew(self._state.now)
             elif never is not None and self.cluster.kills_invalid:
                 self._endings.refuse(job, never)
+        self._state.grow()
 
     # The loops
 
@@ -372,6 +369,9 @@ class Controller:
         room = nodes if not job.reservation else self.available
         room &= left.nodes & partition.nodes & job.allowed
         outcome = self._start(job, partition, room & ~self._state.completing, job.limit)
+        if outcome == StartOutcome.BUSY and not left.is_less and self._starts.is_impossible(job, partition, room):
+            self._hold(job, is_asked=False)
+            return StartOutcome.SKIPPED
         is_reserved = bool(job.reservation) and left.is_less  # another reservation ends, too
         is_helpless = not (room & (self._selection.used | self._state.completing) or (job.leaves and job.misses_leaves))
         if outcome == StartOutcome.BUSY and is_helpless and not is_reserved:
@@ -484,10 +484,6 @@ class Controller:
 
     # Limits
 
-    def _first_limit(self) -> float:
-        """When the first limit of a running job, or the first reservation, is over."""
-        return min(self._endings.first_limit(), self.reservations.next_end())
-
     def _check_limits(self) -> None:
         self._clock.ran_limits(self._state.now)
         self._endings.check_limits()
@@ -519,7 +515,7 @@ class Controller:
         self.advance(now)
         self._hold(job)
 
-    def _hold(self, job: SlurmJob) -> None:
+    def _hold(self, job: SlurmJob, *, is_asked: bool = True) -> None:
         state = self._state
         if job.stage is not JobStage.PENDING:
             return
@@ -527,13 +523,15 @@ class Controller:
             job.is_held = True
             self._look_again(job)
             state.priorities.held(job)
-        state.ask()
+        if is_asked:
+            state.ask()
 
     def release(self, job: SlurmJob, now: float) -> None:
         """A job waits with a new priority. If it was not held, its nice value is 0 from now on, as in Slurm."""
         self.advance(now)
         if job.is_held or job.stage is JobStage.PENDING:
             job.nice = job.nice if job.is_held else 0
+            self._state.late |= {job.id} if job.is_held else set()
             job.is_held, job.fixed = False, None
             self._look_again(job)
             self._state.priorities.released(job, self._state.now)
@@ -783,14 +781,14 @@ class Controller:
         self.advance(now)
         self._state.others += 1
         self.reservations.add(reservation)
+        self._waiting.look(job.id for job in self.jobs.values() if job.reservation == reservation.name)
         self._state.ask()
 
     def unreserve(self, name: str, now: float) -> None:
         """A reservation is deleted."""
         self.advance(now)
         self._state.others += 1
-        reservation = self.reservations.get(name)
-        if reservation is not None:
+        if (reservation := self.reservations.get(name)) is not None:
             self._drop(reservation)
             self._state.ask()
 

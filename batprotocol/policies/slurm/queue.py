@@ -6,7 +6,7 @@ the loops. The others are ineligible: they are held, before their begin, or wait
 The components of a heterogeneous job are jobs of their own, which a `HetJob` ties: they start together, or not at all.
 
 Requests have the vocabulary of `batprotocol.workloads.requests`. The few options of sbatch that it does not have stand
-in the key `slurm` of the extra data, an object with the keys of `OPTIONS`.
+in the key `slurm` of the extra data, an object with the keys of `SLURM_KEYS`.
 """
 
 from __future__ import annotations
@@ -34,12 +34,11 @@ from batprotocol.policies.slurm.cluster import (
     members,
 )
 from batprotocol.sites.slurm.texts import span
-from batprotocol.workloads.requests import Request, expanded_names
+from batprotocol.workloads.requests import Request
 from batprotocol.workloads.requests.notation import Dependency, Expression, matches
-from batprotocol.workloads.requests.request import ArrayTask
+from batprotocol.workloads.requests.request import ArrayTask, read_slurm_options
 
 __all__ = [
-    "OPTIONS",
     "HetJob",
     "IneligibleJobs",
     "JobStage",
@@ -203,6 +202,13 @@ class SlurmJob(QueuedJob):
     def cpus(self) -> int:
         """The CPUs that it needs at least, all nodes together."""
         return self.own_cpus or max(self.tasks * self.cpus_per_task, self.min_nodes)
+
+    @property
+    def gpu_cpus(self) -> int:
+        """The CPUs that it asks for with its GPUs (--cpus-per-gpu), at least."""
+        gpus = self.gpus or self.gpus_per_task * self.tasks
+        gpus = gpus or self.min_nodes * sum(count for name, _, count in self.gres if name == "gpu")
+        return gpus * max(self.cpus_per_gpu, 0)
 
     @property
     def size(self) -> JobSize:
@@ -485,36 +491,6 @@ class IneligibleJobs(DependentJobs[SlurmJob]):
 # Submissions
 
 
-OPTIONS: Final[Mapping[str, str]] = {
-    "time": "the time limit in seconds, for jobs without a walltime (--time)",
-    "time_min": "the least time limit in seconds (--time-min)",
-    "nodes": "the least number of nodes, and the most, of which it gets as many as there are (--nodes)",
-    "use_min_nodes": "whether it gets as few nodes as possible of that range (--use-min-nodes)",
-    "tasks": "the tasks on all nodes together, on as many nodes as they need (--ntasks)",
-    "tasks_per_node": "the tasks on each node (--ntasks-per-node)",
-    "cpus_per_task": "the CPUs of each task (--cpus-per-task)",
-    "memory_per_cpu": "MiB for each CPU (--mem-per-cpu)",
-    "threads_per_core": "1: the job has one thread of each of its cores, and the others stay idle "
-    "(--threads-per-core=1, --hint=nomultithread)",
-    "spread_job": "whether it is spread over as many nodes as possible (--spread-job)",
-    "oversubscribe": "whether it may share cores, where the partition allows it (--oversubscribe)",
-    "exclusive_user": "whether no other user has jobs on its nodes (--exclusive=user)",
-    "cpus_per_gpu": "the CPUs that come with each GPU (--cpus-per-gpu)",
-    "memory_per_gpu": "the MiB that come with each GPU (--mem-per-gpu)",
-    "gpus": "the GPUs of all nodes together (--gpus): `2`, or `v100:2` with their type",
-    "gpus_per_task": "the GPUs of each task (--gpus-per-task), or `v100:1` with their type",
-    "nodelist": "the nodes that the job must have (--nodelist)",
-    "exclude": "the nodes that it must not have (--exclude)",
-    "shares": "whether it asks for the CPUs of its tasks only, one each, and not for whole nodes",
-    "switches": "the most switches of the tree that its nodes are at, and the time for which it waits for that, as "
-    "`1` or `1@5`: minutes, or HH:MM:SS (--switches)",
-    "hold": "whether it is held (--hold)",
-    "hetjob": "the component of a heterogeneous job that it is, and how many there are, as `17+0/2` (`:` among the "
-    "options of sbatch)",
-    "number": "the number of the job; by default, jobs are numbered as they come",
-}
-"""The keys of `slurm` in the extra data of jobs, with their meanings."""
-
 _MEBIBYTE: Final = 2**20
 
 
@@ -538,7 +514,7 @@ def job_of(
         InputError: it can never run, with the reason.
     """
     job, job_id, submitted = event.job, event.job_id, event.submission_time
-    options = _options(job.extra_data)
+    options = read_slurm_options(job.extra_data)
     het = None if "hetjob" not in options else _component(options["hetjob"], job_id, hetjobs)
     partitions = _partitions_of(cluster, request)
     limit = options.get("time", job.walltime)
@@ -547,21 +523,21 @@ def job_of(
     else:
         minutes = math.ceil(limit / 60)
     submitted = float(math.floor(submitted + 1e-6))  # Slurm counts whole seconds
-    made = SlurmJob(job_id, int(options.get("number", number)), submitted, partitions, minutes)
+    made = SlurmJob(job_id, options.get("number", number), submitted, partitions, minutes)
     made.time_min = math.ceil(options.get("time_min", 0) / 60)
     made.user = "" if request.user is None else str(request.user)
     made.account, made.qos = request.account or "", request.qos or ""
     made.group = "" if request.group is None else str(request.group)
     made.licenses = request.licenses
-    made.leaves, made.leaves_wait = _switches(str(options.get("switches", "")), cluster)
+    made.leaves, made.leaves_wait = _switches(options.get("switches", ""), cluster)
     made.leaves_since = submitted  # Slurm tests it then for the first time
     made.nice, made.reservation = request.nice, request.reservation or ""
     made.requeues = cluster.requeues if request.requeue is None else request.requeue
-    made.takes_least = bool(options.get("use_min_nodes", False))
-    made.spreads = bool(options.get("spread_job", False))
-    made.oversubscribes = bool(options.get("oversubscribe", False))
-    made.is_of_user = bool(options.get("exclusive_user", False))
-    made.is_contiguous, made.is_held = request.contiguous, bool(options.get("hold", False))
+    made.takes_least = options.get("use_min_nodes", False)
+    made.spreads = options.get("spread_job", False)
+    made.oversubscribes = options.get("oversubscribe", False)
+    made.is_of_user = options.get("exclusive_user", False)
+    made.is_contiguous, made.is_held = request.contiguous, options.get("hold", False)
     if request.begin is not None:
         made.begin = max(submitted, request.begin.of(submitted))
     if request.array is not None:
@@ -573,20 +549,6 @@ def job_of(
     limit_memory(made, partitions[-1 if cluster.configuration.jobs.enforce_limits == "all" else 0])
     _allow(made, cluster, request, options)
     return made
-
-
-def _options(extra_data: str | None) -> dict[str, Any]:
-    try:
-        data = msgspec.json.decode(extra_data) if extra_data and '"slurm"' in extra_data else {}
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return {}
-    options = data.get("slurm", {}) if isinstance(data, dict) else {}
-    if not isinstance(options, dict):
-        raise InputError(f"expected an object with options of sbatch, got {shown(options)}", "slurm")
-    for key in options:
-        if key not in OPTIONS:
-            raise InputError(f"expected {', '.join(OPTIONS)}, got {shown(key)}{hint(key, OPTIONS)}", "slurm")
-    return options
 
 
 _COMPONENT: Final = re.compile(r"([^+/!]{1,100})\+([0-9]{1,3})/([0-9]{1,3})", re.ASCII)
@@ -612,7 +574,7 @@ def _component(text: object, job_id: str, hetjobs: dict[str, HetJob] | None) -> 
 def hetjob_of(event: JobSubmittedEvent, hetjobs: Mapping[str, HetJob]) -> HetJob | None:
     """The heterogeneous job that a refused job is a component of; None if there is none."""
     try:
-        text = _options(event.job.extra_data).get("hetjob")
+        text = read_slurm_options(event.job.extra_data).get("hetjob")
     except InputError:
         return None
     found = _COMPONENT.fullmatch(text) if isinstance(text, str) else None
@@ -697,8 +659,8 @@ def _sizes(made: SlurmJob, job: Job, request: Request, options: Mapping[str, Any
             raise InputError(f"expected 1, as others are not followed, got {found}", "slurm.threads_per_core")
         made.is_single = True
     made.gres = tuple((each.name, each.type or "", each.amount * times) for each in request.gres)
-    made.gpus_per_task, each_type = _gpus("gpus_per_task", options, 0)
-    made.gpus, made.gpu_type = _gpus("gpus", options, made.gpus_per_task * made.tasks)
+    made.gpus_per_task, each_type = options.get("gpus_per_task", (0, ""))
+    made.gpus, made.gpu_type = options.get("gpus", (made.gpus_per_task * made.tasks, ""))
     made.gpu_type = made.gpu_type or each_type
 
 
@@ -717,17 +679,6 @@ def limit_memory(made: SlurmJob, partition: ClusterPartition) -> None:
         made.least_cpus = -(-(memory or partition.first_memory) // most)
 
 
-def _gpus(key: str, options: Mapping[str, Any], default: int) -> tuple[int, str]:
-    """A number of GPUs, and their type; "" for any."""
-    found = options.get(key, default)
-    if not isinstance(found, str):
-        return found, ""
-    type, colon, count = found.rpartition(":")
-    if not (count.isascii() and count.isdigit() and len(count) <= 9) or "," in type or bool(colon) != bool(type):
-        raise InputError(f"expected a number of GPUs such as 2 or v100:2, got {shown(found)}", f"slurm.{key}")
-    return int(count), type
-
-
 def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
     return any(
         key in options for key in ("shares", "tasks", "tasks_per_node", "cpus_per_task", "memory_per_cpu", "gpus")
@@ -736,8 +687,8 @@ def _asks_for_cpus(options: Mapping[str, Any]) -> bool:
 
 def _allow(made: SlurmJob, cluster: ConfiguredCluster, request: Request, options: Mapping[str, Any]) -> None:
     """The nodes that the job may have, and those that it must have."""
-    excluded = [*request.exclude, *(expanded_names(options["exclude"]) if options.get("exclude") else ())]
-    wanted = [*request.nodelist, *(expanded_names(options["nodelist"]) if options.get("nodelist") else ())]
+    excluded = [*request.exclude, *options.get("exclude", ())]
+    wanted = [*request.nodelist, *options.get("nodelist", ())]
     named = bool(excluded or wanted)
     numbers = {node.name: number for number, node in enumerate(cluster.nodes)} if named else {}
     allowed = (1 << len(cluster.nodes)) - 1

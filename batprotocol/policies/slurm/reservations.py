@@ -221,6 +221,11 @@ class NodeReservations:
         self._seen |= begun
         return is_new
 
+    def begins_later(self, job: SlurmJob, second: int) -> float:
+        """When the reservation of a job begins, if the job has to wait for that; -infinity: it need not."""
+        own = self._known.get(job.reservation) if job.reservation else None
+        return own.begin if own is not None and own.begin > second and not own.is_flexible else -math.inf
+
     def over(self, now: float) -> list[NodeReservation]:
         """Those that have ended."""
         return [each for each in self._known.values() if each.end <= now]

@@ -207,7 +207,10 @@ def share_now(
             if found is None:
                 return None
             taken |= found.nodes
-        return selection.now(job.with_nodes(taken), partition, nodes, gone)
+        whole = job.with_nodes(taken)
+        if whole.required.bit_count() > whole.max_nodes:  # with those that it names itself
+            return None
+        return selection.now(whole, partition, nodes, gone)
     tries = (selection.now(job, partition, nodes & each, gone) for each in job.alternatives or (-1,))
     return next((found for found in tries if found is not None), None)
 

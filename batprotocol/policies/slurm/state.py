@@ -7,8 +7,10 @@ them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import reduce
 from heapq import heappop, heappush
+from operator import or_
 from typing import Final, Protocol
 
 from batprotocol.model import FinalJobState
@@ -251,6 +253,9 @@ class ControllerState:
         self.now = 0.0
         drained = bits_of(number for number, node in enumerate(cluster.nodes) if node.is_drained)
         self.nodes, self.completing = NodeStates(len(cluster.nodes), cluster.up, drained), 0
+        self._leaving: dict[str, int] = {}
+        self.late: set[str] = set()  # the jobs that were held, or wait for their reservations: eligible when looked at
+        self._young: list[tuple[float, SlurmJob]] = []  # the jobs that grow older from a known time on
         self.others = self.idle_runs = self.idle_cycles = 0
         self.completed = -math.inf
 
@@ -264,6 +269,52 @@ class ControllerState:
         """Whether no loop runs, as the nodes of a job are not clean that has ended not long ago (CompleteWait)."""
         wait = self.cluster.complete_wait
         return bool(wait and self.completing) and self.completed >= self.second - wait
+
+    def eligible(self) -> Iterator[tuple[SlurmJob, str | None]]:
+        """The jobs that could start by now, and those that never can, with the reason. They still wait.
+
+        A job whose reservation has not begun is looked at then. It is eligible since then, so that it grows no older.
+        """
+        for job, never in self.waiting.gather(self.now):
+            begin = self.reservations.begins_later(job, self.second)
+            if never is None and begin > -math.inf:
+                self.late.add(job.id)
+                self.waiting.note(begin, job)
+                continue
+            if job.id in self.late:
+                self.late.remove(job.id)
+                job.eligible = float(self.second)
+            yield job, never
+
+    def is_eligible(self, job: SlurmJob) -> None:
+        """A loop has a job in its queue: it grows older from now on, or from the time on that is known for it."""
+        since = self.phases.aging.get(job.own_id, -math.inf) if not job.restarts else -math.inf
+        if since <= self.now:
+            job.eligible = max(job.eligible, since)
+            self.priorities.eligible(job, self.now)
+        else:
+            self._young.append((since, job))
+
+    def grow(self) -> None:
+        """Jobs grow older by now for which a later time was known."""
+        due = [each for each in self._young if each[0] <= self.now]
+        self._young = [each for each in self._young if each not in due]
+        for since, job in due:
+            if job in self.queue:
+                job.eligible = since
+                self.priorities.eligible(job, self.now)
+
+    def leave(self, job: SlurmJob, nodes: int) -> None:
+        """Note the nodes of an ended job that are not clean. A node that several jobs leave waits for the last one."""
+        if nodes:
+            self._leaving[job.id] = nodes
+        else:
+            self._leaving.pop(job.id, None)
+        self.completing = reduce(or_, self._leaving.values(), 0)
+
+    def dirty(self, job: SlurmJob) -> int:
+        """The nodes of an ended job that are not clean."""
+        return self._leaving.get(job.id, 0)
 
     @property
     def changes(self) -> int:
@@ -308,7 +359,7 @@ class PossibleStarts:
         is_range = not math.isinf(job.max_nodes) and job.max_nodes > job.min_nodes and not job.takes_least
         is_same = len({node.cpus for node in state.cluster.nodes}) == 1
         if not state.cluster.select.is_linear:
-            self.sizes_vary |= job.size_cpus < job.min_nodes
+            self.sizes_vary |= job.size_cpus < max(job.min_nodes, job.gpu_cpus)
             return
         self.sizes_vary |= is_range or bool(job.counts) or not is_same
         self._empty = self._empty or Linear(state.cluster, is_quick=state.is_quick)
@@ -333,7 +384,7 @@ class PossibleStarts:
         if state.cluster.select.is_linear:
             cpus = sum(state.cluster.nodes[node].cpus for node in members(nodes))
         else:
-            cpus = max(job.size_cpus, job.min_nodes)
+            cpus = max(job.size_cpus, job.min_nodes, job.gpu_cpus)
         state.priorities.sized(job, cpus)
 
     def now(self, job: SlurmJob, partition: ClusterPartition, nodes: int, second: int) -> NodeShare | None:
@@ -345,6 +396,25 @@ class PossibleStarts:
         if job.leaves and job.misses_leaves:
             self._spread.add(job)
         return found
+
+    def is_impossible(self, job: SlurmJob, partition: ClusterPartition, room: int) -> bool:
+        """Whether a job that lacks nodes lacks them on an empty cluster, too: Slurm holds it then.
+
+        Most of these jobs are refused when they are submitted. Slurm looks at required nodes first.
+
+        Args:
+            job: the job.
+            partition: a partition of it.
+            room: the nodes that it could have now if they had no jobs.
+        """
+        state = self._state
+        is_bounded = partition.max_cpus < math.inf or partition.max_memory_per_cpu or partition.max_memory_per_node
+        if job.reservation or not (job.counts or job.required or is_bounded):
+            return False
+        if job.required & (~room | state.selection.used | state.completing):
+            return False
+        empty = selection_of(state.cluster, state.phases.epoch, is_quick=state.is_quick)
+        return share_now(empty, job, partition, partition.nodes & job.allowed) is None
 
     def earliest(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, now: int, late: int
@@ -459,7 +529,9 @@ class Endings:
         self._state = state
         self._limits = TimeLimits()
         self._overdrawn = math.inf  # since when a check of limits finds jobs that have used up what they share
-        self._cleanings: list[tuple[float, int, int, bool, SlurmJob, FinalJobState]] = []
+        self._cleanings: list[tuple[float, int, int, int, bool, bool | None, SlurmJob, FinalJobState]] = []
+        """When nodes are clean: time, number and task of the job, nodes, whether these are its last ones,
+        and whether the first loop runs at once then, if that is known."""
         self._leaders: list[SlurmJob] = []
         self.left: Callable[[SlurmJob], None] = lambda job: None
         """Called when a job has left its nodes."""
@@ -482,16 +554,26 @@ class Endings:
     def _clean_later(self, job: SlurmJob, state: FinalJobState) -> None:
         """A job has ended or was killed, and its nodes will be clean."""
         mine = self._state
-        if job.stage is JobStage.COMPLETING:
-            clean = max(mine.phases.clean(job.own_id, job.killed), mine.now)
+        assert job.placement is not None
+        nodes, is_killed = job.placement.nodes, job.stage is JobStage.COMPLETING
+        begin = job.killed if is_killed else mine.now
+        leave = mine.phases.leave(job.own_id, begin)
+        if leave is not None:
+            steps = leave.seen_from(begin, nodes, mine.now)
+        elif is_killed:
+            steps = [(max(mine.phases.clean(job.own_id, begin), mine.now), nodes)]
+            early = mine.now + mine.phases.others
+            if early < steps[0][0]:
+                steps.insert(0, (early, nodes & (nodes - 1)))
         else:
-            clean = mine.phases.clean_end(job.own_id, mine.now)
+            steps = [(mine.phases.clean_end(job.own_id, mine.now), nodes)]
+        if not is_killed:
             self._completes(job)
             self._note_leader(job)
-        early = mine.now + mine.phases.others
-        if early < clean and job.killed < math.inf:
-            heappush(self._cleanings, (early, job.number, job.task, False, job, state))
-        heappush(self._cleanings, (clean, job.number, job.task, True, job, state))
+        is_prompt, last = (None, len(steps)) if leave is None else (leave.is_prompt, len(steps) - len(leave.late))
+        for place, (time, clean) in enumerate(steps, 1):
+            runs = is_prompt if place == last else place > last
+            heappush(self._cleanings, (time, job.number, job.task, clean, place == last, runs, job, state))
 
     def _completes(self, job: SlurmJob) -> None:
         """A job has ended or is killed, and its nodes are not clean yet."""
@@ -504,7 +586,7 @@ class Endings:
         self.look_at_budgets()
         mine.priorities.stopped(job, mine.now)
         mine.clock.renew(mine.now)
-        mine.completing |= job.placement.nodes
+        mine.leave(job, job.placement.nodes)
         mine.completed = mine.now
 
     def _has_leader(self, job: SlurmJob) -> bool:
@@ -543,20 +625,28 @@ class Endings:
 
         The script of a killed job is still there on its first node, which is clean after the others.
         """
-        _, _, _, is_last, job, state = heappop(self._cleanings)
+        _, _, _, nodes, is_last, is_prompt, job, state = heappop(self._cleanings)
         mine = self._state
         if not is_last:
-            assert job.placement is not None
-            mine.completing &= ~(job.placement.nodes & (job.placement.nodes - 1))
-            return False
+            mine.leave(job, mine.dirty(job) & ~nodes)
+            return bool(is_prompt)
+        is_killed = job.killed < math.inf
         self._leave(job, state)
-        if job.killed == math.inf and job.own_id not in mine.phases.prompt:
+        if is_prompt is None and (is_killed or job.own_id in mine.phases.prompt):
+            mine.clock.renew(mine.now)
+            return not self._is_killed_soon()
+        if is_prompt:
+            mine.clock.renew(mine.now)
+        else:
             mine.ask()
-            return False
-        mine.clock.renew(mine.now)
-        soon = mine.now + _TOGETHER
-        return not any(
-            clean <= soon and is_last and other.killed < math.inf for clean, _, _, is_last, other, _ in self._cleanings
+        return bool(is_prompt)
+
+    def _is_killed_soon(self) -> bool:
+        """Whether all nodes of another killed job are clean almost at the same time."""
+        soon = self._state.now + _TOGETHER
+        return any(
+            clean <= soon and is_last and job.killed < math.inf
+            for clean, _, _, _, is_last, _, job, _ in self._cleanings
         )
 
     def _leave(self, job: SlurmJob, state: FinalJobState) -> None:
@@ -567,8 +657,7 @@ class Endings:
         del mine.running[job.id]
         mine.others += 1
         mine.rules.left(job)
-        if job.placement is not None:
-            mine.completing &= ~job.placement.nodes
+        mine.leave(job, 0)
         mine.priorities.ended(job, mine.now)
         if job.runs_again:
             self._again(job)
@@ -681,8 +770,8 @@ class Endings:
         return self._state.reservations.limit_of(job, job.end + overtime)
 
     def first_limit(self) -> float:
-        """When the first limit of a running job, or what it shares with others, is over; infinity: there is none."""
-        return min(self._limits.first(), self._overdrawn)
+        """When the first limit of a running job, what it shares, or a reservation is over; infinity: there is none."""
+        return min(self._limits.first(), self._overdrawn, self._state.reservations.next_end())
 
     def look_at_budgets(self) -> None:
         """Jobs have been charged: some may have used up what they share."""

@@ -5,25 +5,27 @@ neither events nor a conversation, and a job is one object from its submission t
 the row in the results. The actors make the same calls of the queue, in the same order, as those of `server`,
 `submitters` and `executions` do. So all times are equal to the last bit.
 
-`delays_of` says whether a simulation is of this kind.
+`delays_of` says whether a simulation is of this kind. If actions are in C, the actors are, too, in
+`actions/native/delays.c`. Those of this module run with actions in Python.
 """
 
 from __future__ import annotations
 
-from math import inf
+from math import ceil, inf
 from typing import Any, Final, NamedTuple
 
 from mypy_extensions import mypyc_attr
 
 from batprotocol._util.counting import step
-from batprotocol.model import DelayProfile, FinalJobState
+from batprotocol.model import DelayProfile, FinalJobState, HostState, OneShot, TimeUnit
 from batprotocol.model.planned_jobs import HostPlanner, PlannedJob, PlannerMaker
-from batprotocol.results import JobRow, Observer
+from batprotocol.results import JobRow, MachineStatesRow, Observer
 from batprotocol.results.arithmetic import Pair, difference
 from batprotocol.simulator.batsim import server as batsim_server
-from batprotocol.simulator.batsim.calls import PeriodicActor
+from batprotocol.simulator.batsim.calls import OneShotCall, PeriodicActor
 from batprotocol.simulator.batsim.messages import (
     AllJobsSubmitted,
+    CallDue,
     EndPeriodicCalls,
     JobsSubmitted,
     ReplyDelivered,
@@ -33,6 +35,7 @@ from batprotocol.simulator.batsim.simulation_state import Setup, Simulation
 from batprotocol.simulator.batsim.submitters import Submitter
 from batprotocol.simulator.machine.machine import SimulatedMachine
 from batprotocol.simulator.machine.queue import EventQueue, SimulationActor
+from batprotocol.simulator.machine.work import message_demand
 from batprotocol.workloads import Workload
 from batprotocol.workloads.columns import StoredJob
 
@@ -116,11 +119,10 @@ class _DelayRun(SimulationActor):
         queue.sleep(self, min(self.delay.seconds, job.walltime))
 
 
-def _row(job: PlannedJob, workload: str) -> JobRow:
+def _row(job: PlannedJob, workload: str, delay: Delay, start: float, runtime: Pair) -> JobRow:
     """The row of a job in the results, after its end."""
     stored: StoredJob = job.given
-    run: _DelayRun = job.run
-    delay, hosts = run.delay, job.hosts
+    hosts = job.hosts
     assert hosts is not None, "it has run"
     code = delay.return_code if delay.seconds < job.walltime else _WALLTIME_REACHED
     return JobRow(
@@ -131,9 +133,9 @@ def _row(job: PlannedJob, workload: str) -> JobRow:
         requested_number_of_resources=job.size,
         requested_time=stored.walltime,
         final_state=_STATES.get(code, FinalJobState.COMPLETED_FAILED),
-        starting_time=run.start,
-        execution_time=run.runtime[0],
-        execution_time_rest=run.runtime[1],
+        starting_time=start,
+        execution_time=runtime[0],
+        execution_time_rest=runtime[1],
         allocated_resources=hosts.text,
         consumed_energy=-1.0,
     )
@@ -145,7 +147,7 @@ class _Items:
 
     def __init__(self, workload: Workload) -> None:
         self._workload = workload
-        self._name = workload.name
+        self.name = workload.name
         self._count = len(workload)
 
     def __len__(self) -> int:
@@ -154,7 +156,7 @@ class _Items:
     def __getitem__(self, number: int) -> tuple[float, PlannedJob]:
         stored = self._workload.record(number)
         name, time, size, _, walltime, extra_data = stored
-        return time, PlannedJob(f"{self._name}!{name}", time, size, walltime, extra_data, stored)
+        return time, PlannedJob(f"{self.name}!{name}", time, size, walltime, extra_data, stored)
 
 
 # Actors
@@ -171,30 +173,36 @@ _LOOKING: Final = 3
 class _Injector(SimulationActor):
     """The actor that lets the planner decide, and delivers its decisions to the server."""
 
-    __slots__ = ("_jobs", "_next", "_planner", "_starting")
+    __slots__ = ("_call", "_jobs", "_next", "_planner", "_starting")
 
     def __init__(self, planner: HostPlanner, jobs: list[PlannedJob]) -> None:
         super().__init__()
         self._planner = planner
         self._jobs = jobs
         self._starting: list[PlannedJob] = []
+        self._call = inf
         self._next = -1
 
     def run(self, simulator: Simulation) -> None:
         queue = simulator.queue
         if self._next < 0:
             self._starting = self._planner.turn(queue.now, self._jobs)
+            self._call = self._planner.call()
             self._next = 0
         if self._next < len(self._starting):
             job = self._starting[self._next]
             self._next += 1
             queue.post(self, simulator.server.mailbox, job)
+        elif self._call < inf:
+            once = OneShot(ceil(self._call * 1000), TimeUnit.Millisecond)
+            self._call = inf
+            queue.post(self, simulator.server.mailbox, OneShotCall("", once))
         else:
             queue.post_and_end(self, simulator.server.mailbox, _READY)
 
 
 class _Server(SimulationActor):
-    """The server. Its messages are jobs that start or have ended, and those of the submitter."""
+    """The server. Its messages are jobs that start or have ended, calls, and those of the submitter."""
 
     __slots__ = ("_delays", "_has_news", "_jobs", "_make", "_planner", "_step", "_workload")
 
@@ -257,7 +265,8 @@ class _Server(SimulationActor):
             server.unfinished -= 1
             observer = simulator.reports.observer
             if observer is not None:
-                observer.job_ended(_row(message, self._workload))
+                run = message.run
+                observer.job_ended(_row(message, self._workload, run.delay, run.start, run.runtime))
             message.run = None
         elif isinstance(message, ReplyDelivered):
             server.is_ready = True
@@ -268,6 +277,13 @@ class _Server(SimulationActor):
                 step()
                 server.unfinished += 1
                 self._jobs.append(job)
+        elif isinstance(message, OneShotCall):
+            server.one_shots += 1
+            simulator.queue.spawn(self, (message,))
+            return True
+        elif isinstance(message, CallDue):
+            server.one_shots -= 1
+            self._has_news = True
         elif isinstance(message, AllJobsSubmitted):
             server.workloads_left -= 1
             self._has_news = True
@@ -276,6 +292,64 @@ class _Server(SimulationActor):
             self._planner = self._make(batsim_server.beginning(simulator))
             self._has_news = True
         return False
+
+
+# The same actors in C
+
+
+_BATCH: Final = 256
+"""The number of jobs that are made at once."""
+
+
+@mypyc_attr(serializable=True, allow_interpreted_subclasses=True)
+class _Outside:
+    """The functions that the actors in C call.
+
+    Args:
+        simulation: the simulation. Its queue does not advance.
+        items: the jobs.
+        delays: the profiles that jobs use.
+        make: makes the planner.
+    """
+
+    def __init__(self, simulation: Simulation, items: _Items, delays: dict[str, Delay], make: PlannerMaker) -> None:
+        self._simulation = simulation
+        self._observer = simulation.reports.observer
+        self._items = items
+        self._workload = items.name
+        self._delays = delays
+        self._make = make
+
+    def begin(self) -> HostPlanner:
+        """Make the planner."""
+        return self._make(batsim_server.beginning(self._simulation))
+
+    def batch(self, first: int) -> list[tuple[float, PlannedJob]]:
+        """Some jobs from this one on, with their submission times; the run of each is the seconds that it takes."""
+        made: list[tuple[float, PlannedJob]] = []
+        for number in range(first, min(first + _BATCH, len(self._items))):
+            step()
+            time, job = self._items[number]
+            stored: StoredJob = job.given
+            job.run = min(self._delays[stored.profile].seconds, job.walltime)
+            made.append((time, job))
+        return made
+
+    def ended(self, job: PlannedJob, start: float, runtime: float, rest: float) -> None:
+        """A job has ended."""
+        job.run = None
+        if self._observer is not None:
+            stored: StoredJob = job.given
+            self._observer.job_ended(_row(job, self._workload, self._delays[stored.profile], start, (runtime, rest)))
+
+    def states(self, now: float, idle: int, computing: int) -> None:
+        """Hosts may have changed their states."""
+        if self._observer is not None:
+            self._observer.machine_states(MachineStatesRow(now, 0, 0, 0, idle, computing))
+
+    def demand(self, host: int) -> Any:
+        """The demand of a message of a host."""
+        return message_demand(self._simulation.machine, host)
 
 
 def run_delays(setup: Setup, delays: dict[str, Delay], observer: Observer | None, make: PlannerMaker) -> None:
@@ -290,9 +364,20 @@ def run_delays(setup: Setup, delays: dict[str, Delay], observer: Observer | None
     machine = SimulatedMachine(setup.platform, False, setup.corrected)
     queue, workload = EventQueue(machine), setup.workloads[0]
     simulation = Simulation(setup, queue, observer)
-    queue.start(Submitter(_Items(workload), are_jobs=True))
-    queue.start(_Server(workload.name, delays, make))
-    simulation.reports.pstates(range(len(machine.hosts)), None)
-    if not queue.run(simulation):
+    items, reports = _Items(workload), simulation.reports
+    reports.pstates(range(len(machine.hosts)), None)
+    native: Any = getattr(machine.actions, "run_jobs", None)
+    if native is None:
+        queue.start(Submitter(items, are_jobs=True))
+        queue.start(_Server(workload.name, delays, make))
+        is_over = queue.run(simulation)
+    else:
+        outside = _Outside(simulation, items, delays, make)
+        idle, is_open = machine.counts[HostState.IDLE], simulation.server.registration_is_open
+        is_over, queue.now, *spent = native(outside, idle, is_open, reports.takes_states)
+        machine.shares_hosts = spent[0]
+        machine.put_spent(HostState.IDLE, spent[1])
+        machine.put_spent(HostState.COMPUTING, spent[2])
+    if not is_over:
         raise simulation.deadlock()
-    simulation.reports.finish(True)
+    reports.finish(True)

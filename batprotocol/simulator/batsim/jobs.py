@@ -30,6 +30,9 @@ class Reports:
         observer: the observer, or None.
         queue: the clock.
         machine: the machine whose state is reported.
+
+    Attributes:
+        takes_states: whether the observer takes the states of hosts.
     """
 
     __slots__ = (
@@ -39,10 +42,10 @@ class Reports:
         "_last_energy",
         "_last_energy_time",
         "_switches",
-        "_tells_states",
         "machine",
         "observer",
         "queue",
+        "takes_states",
     )
 
     def __init__(self, observer: Observer | None, queue: EventQueue, machine: SimulatedMachine) -> None:
@@ -55,11 +58,11 @@ class Reports:
         self._last_energy_time = 0.0
         self._switches = 0
         self._grouped_switches = 0
-        self._tells_states = _wants_states(observer)
+        self.takes_states = _wants_states(observer)
 
     def states(self) -> None:
         """Report the states of the hosts, which have changed."""
-        if self._tells_states and self.observer is not None:
+        if self.takes_states and self.observer is not None:
             self.observer.machine_states(self.machine.row(self.queue.now))
 
     def pstates(self, hosts: Iterable[int], pstate: int | None) -> None:

@@ -13,15 +13,23 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from batprotocol._util.signals import Interrupts
 from batprotocol._util.tables import LeftOut
 from batprotocol.cli.parameters import other_protocol
-from batprotocol.cli.terminal import Output, ProgressBar, report_left_out
-from batprotocol.edc.commands.scheduler import allocations_of, attempts_of, cap_of, is_policy, load, telling_whose_fault
+from batprotocol.cli.terminal import Output, ProgressBar, printable, report_left_out
+from batprotocol.edc.commands.scheduler import (
+    allocations_of,
+    attempts_of,
+    cap_of,
+    is_policy,
+    load,
+    telling_whose_fault,
+    windows_of,
+)
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState, Message
 from batprotocol.model.planned_jobs import HostPlanner, PlannedJob
@@ -91,12 +99,16 @@ def run(options: SimulateOptions) -> int:
     with ExitStack() as stack:
         # It may wait without end, and must be stoppable also where SIGINT is inherited as ignored.
         stack.enter_context(stack.enter_context(Interrupts()).immediately())
+        scheduler: Scheduler | None = None
+        with telling_whose_fault(options.target or "the example"):
+            scheduler = _scheduler(options, protocol, stack)
+        if scheduler is None:  # it has been reported, and there is nothing to record
+            return 1
         bar = stack.enter_context(output.progress())
         meter = _SimulationMeter(bar, sum(map(len, workloads)), _recorder(options, stack))
         began = time.perf_counter()
         result: Result | None = None
-        with telling_whose_fault(options.target or "the example", options.record):
-            scheduler = _scheduler(options, protocol, stack)
+        with _telling_of_part(prefix), telling_whose_fault(options.target or "the example", options.record):
             if takes_policy and not options.lazy:
                 from batprotocol.workloads.requests import check_requests
 
@@ -119,6 +131,7 @@ def run(options: SimulateOptions) -> int:
     if result is None:  # it is the scheduler's own fault, and has been reported
         return 1
     result.attempts, result.allocations = attempts_of(scheduler) or (), allocations_of(scheduler) or ()
+    result.windows = windows_of(scheduler)
     cap = cap_of(scheduler) if electricity is None or electricity.cap is None else None
     if electricity is not None:
         result.electricity = electricity
@@ -205,6 +218,18 @@ def _checked_events(options: SimulateOptions, host_count: int, output: Output) -
     for path, skipped in zip(options.events, left_out, strict=True):
         report_left_out(output, path, skipped, "event")
     return found
+
+
+@contextmanager
+def _telling_of_part(prefix: str | None) -> Iterator[None]:
+    """Say, if the simulation is interrupted, that its files are those of a part."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        if prefix is not None and os.path.exists(f"{prefix}jobs.csv"):
+            part = "the simulation was interrupted, and the files have the jobs that had ended until then"
+            print(printable(f"batproto: {prefix}: {part}"), file=sys.stderr)
+        raise
 
 
 def _recorder(options: SimulateOptions, stack: ExitStack) -> SimulationRecorder | None:
@@ -304,6 +329,9 @@ class _TimedPlanner(HostPlanner):
         found = self._planner.turn(now, jobs)
         self._meter.decided(time.perf_counter() - began)
         return found
+
+    def call(self) -> float:
+        return self._planner.call()
 
 
 # Results

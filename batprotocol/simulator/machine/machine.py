@@ -247,6 +247,10 @@ class SimulatedMachine:
             sum = plus(sum, spent)
         return sum[0]
 
+    def put_spent(self, state: int, spent: list[tuple[float, float]]) -> None:
+        """Set the host-seconds of each host in a state, each as a double and its remainder."""
+        self._spent[state] = spent
+
     def begin_job(self, hosts: Iterable[int], now: float) -> None:
         """Start a job on these hosts."""
         for host in hosts:

@@ -181,6 +181,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         facts = [f"{count:,} jobs, of which {self.differing:,} are scheduled differently"]
         if self.differing:
             facts[0] += f"; {self.gained:,} end earlier in {second}, and {self.lost:,} later"
+        rows = ([pair.one for pair in self.pairs], [pair.other for pair in self.pairs])
+        for name, run in zip(self.names, rows, strict=True):
+            if missing := run.count(None):
+                which = "1 job is" if missing == 1 else f"{missing:,} jobs are"
+                facts.append(f"{which} not in {name}: the metrics of the two runs are over other jobs")
         if self.moved:
             facts.append(f"{self.moved:,} jobs are submitted at other times: the workloads are not the same")
         if self.parting is None:

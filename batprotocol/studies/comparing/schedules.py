@@ -180,6 +180,7 @@ LOGGED_TOLERANCE: Final = 3.0
 """The seconds by which the times of a log may differ from those of a simulation: logs have whole seconds, and resource
 managers look for jobs to start every few seconds, at moments that no log has."""
 _TOTALS: Final = "schedule.json"
+_STATES: Final = "machine_states.csv"
 _NO_NUMBER: Final = re.compile(r"(?<=: )-?(?:nan|inf)\b")
 """The values that Batsim writes into it, and JSON does not have."""
 
@@ -283,7 +284,7 @@ def read_schedule(path: str | os.PathLike[str], *, name: str | None = None, host
 
     rows = of_table(read_table(Path(file)))
     found = schedule_of(rows.jobs, beside, name=called, hosts=hosts)
-    return msgspec.structs.replace(found, users=rows.users, remarks=_remarks(rows))
+    return msgspec.structs.replace(found, users=rows.users, remarks=(*found.remarks, *_remarks(rows)))
 
 
 def schedule_in(run: Capture, *, name: str | None = None, hosts: int | None = None) -> Schedule:
@@ -316,7 +317,7 @@ def schedule_in(run: Capture, *, name: str | None = None, hosts: int | None = No
     found = _schedule(rows.jobs, {"nb_computing_machines": rows.hosts}, called, hosts)
     missing = (run.missing[:1].lower() + run.missing[1:].rstrip("."),) if run.missing else ()
     source = "its jobs come from its messages: starts and ends differ by some milliseconds from those in jobs.csv"
-    return msgspec.structs.replace(found, is_reported=True, remarks=(*missing, source, *_remarks(rows)))
+    return msgspec.structs.replace(found, is_reported=True, remarks=(*missing, source, *found.remarks, *_remarks(rows)))
 
 
 def schedule_of(rows: Iterable[JobRow], totals: str, *, name: str, hosts: int | None = None) -> Schedule:
@@ -339,8 +340,15 @@ def schedule_of(rows: Iterable[JobRow], totals: str, *, name: str, hosts: int | 
     prefix = totals.removesuffix(_TOTALS)
     attempts, events = failures_beside(prefix)
     power = power_beside(prefix)
-    remarks = (f"hosts that declare no watts have typical ones: {power.watts}",) if power.watts else ()
-    return msgspec.structs.replace(found, attempts=attempts, events=events, power=power, remarks=remarks)
+    remarks = list(found.remarks)
+    if power.watts:
+        remarks.append(f"hosts that declare no watts have typical ones: {power.watts}")
+    if not os.path.exists(totals) and os.path.exists(f"{prefix}{_STATES}"):
+        remarks.append(
+            f"it has no {_TOTALS}, which is written when a simulation ends: it may be a part of a simulation, without "
+            "the jobs that had not ended"
+        )
+    return msgspec.structs.replace(found, attempts=attempts, events=events, power=power, remarks=tuple(remarks))
 
 
 def _schedule(jobs: tuple[JobRow, ...], machine: Mapping[str, float], name: str, hosts: int | None) -> Schedule:
@@ -348,9 +356,11 @@ def _schedule(jobs: tuple[JobRow, ...], machine: Mapping[str, float], name: str,
         if not math.isfinite(job.submission_time + (job.finish_time or 0.0)):
             reason = "expected finite numbers as the times of the job"
             raise InputError(reason, f"{job.workload_name}!{job.job_id}", file=name)
-    size = hosts or int(machine.get("nb_computing_machines", 0)) or _used(jobs)
+    known = hosts or int(machine.get("nb_computing_machines", 0))
+    size = known or _used(jobs)
     joules = machine.get("consumed_joules", 0.0)  # 0 where energy is not measured, and less if no job ran
-    return Schedule(name=name, jobs=jobs, hosts=size, consumed_joules=joules if joules > 0 else None)
+    remarks = () if known else (f"its number of hosts is not known: {size:,}, up to the last one that a job had",)
+    return Schedule(name=name, jobs=jobs, hosts=size, consumed_joules=joules if joules > 0 else None, remarks=remarks)
 
 
 def _is_batsims(file: str) -> bool:
@@ -393,20 +403,24 @@ def _used(jobs: Iterable[JobRow]) -> int:
 # The schedule that a log of a resource manager shows, as if it had been simulated: the other side of a comparison.
 
 
-def schedule_of_log(jobs: Iterable[LoggedJob], *, name: str, hosts: int | None = None) -> Schedule:
-    """The schedule of a log. Its hosts are those that jobs ran on, numbered in the order of their names.
+def schedule_of_log(
+    jobs: Iterable[LoggedJob], *, name: str, hosts: int | None = None, nodes: str | None = None
+) -> Schedule:
+    """The schedule of a log. Its hosts have the numbers that `batproto import` gives them.
 
     Args:
         jobs: the jobs of the log, which can be read more than once.
         name: its name in comparisons.
         hosts: the number of hosts; None: those of the log.
+        nodes: the file with the nodes of the machine, as `Import` takes it; None: those that jobs ran on, in the order
+            of their names.
 
     Raises:
         InputError: no job of the log ran, or the log cannot be read.
     """
     from batprotocol.sites.logs.imports import Import
 
-    made = Import(jobs, reservations=True)
+    made = Import(jobs, nodes=nodes, reservations=True)
     if not made.hosts:
         raise InputError("no job of the log ran, so there is no schedule to compare", file=name)
     workload = made.workload()
@@ -418,7 +432,20 @@ def schedule_of_log(jobs: Iterable[LoggedJob], *, name: str, hosts: int | None =
         row = _logged_row(workload, submission, data.get("recorded", {}))
         if row is not None:
             rows.append(row)
-    return Schedule(name=name, jobs=tuple(rows), hosts=hosts or len(made.hosts), is_logged=True, asked=asked)
+    remarks = []
+    if made.survey.rows > len(rows):
+        missing = made.survey.rows - len(rows)
+        remarks.append(
+            f"{missing:,} of {made.survey.rows:,} jobs are left out, for reasons that batproto import prints"
+        )
+    return Schedule(
+        name=name,
+        jobs=tuple(rows),
+        hosts=hosts or len(made.hosts),
+        is_logged=True,
+        asked=asked,
+        remarks=tuple(remarks),
+    )
 
 
 def _logged_row(workload: Workload, submission: Submission, recorded: dict[str, Any]) -> JobRow | None:

@@ -44,13 +44,20 @@ from batprotocol.workloads.network import ClusterZone
 # The log of a question as files that a study can name: a workload, and the machine that the log is from.
 
 
+_ZONE: Final = (
+    "Times of the log that name no zone count as UTC. Where the clocks of the site were changed in the time of the "
+    "log, run times and waiting times can be wrong by an hour: import the log with batproto import --zone, and ask "
+    "about the workload."
+)
+
+
 class ReadyLog(NamedTuple):
     """A log that a study can name.
 
     Attributes:
         workload: the name of the workload.
         platform: the file of the platform, or "".
-        left_out: what was left out, as sentences.
+        left_out: what was left out, and how times were read, as sentences.
     """
 
     workload: str
@@ -85,7 +92,7 @@ def ready_log(log: str, *, platform: str = "", folder: str = "") -> ReadyLog:
         notes = [*jobs.left_out, *made.left_out]
     rows = [f"{each.count:,} rows were left out: {each.reason}" for each in notes if each.is_row]
     values = [f"{each.count:,} jobs were taken without a value: {each.reason}" for each in notes if not each.is_row]
-    return ReadyLog(workload, platform, (*rows, *values))
+    return ReadyLog(workload, platform, (*rows, *values, _ZONE))
 
 
 # Machines with more or fewer hosts of the same kinds, for jobs that the network does not slow down.

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from batprotocol.errors import HostSetError, InputError, shown
+from batprotocol.errors import HostSetError, InputError, hint, shown
 from batprotocol.model.hosts import FrozenHosts, frozen_hosts
 from batprotocol.workloads.requests.notation import (
     Constraint,
@@ -28,7 +28,7 @@ from batprotocol.workloads.requests.notation import (
     parse_memory,
     parse_moment,
 )
-from batprotocol.workloads.requests.vocabulary import JOB_KEYS
+from batprotocol.workloads.requests.vocabulary import JOB_KEYS, SLURM_KEYS
 
 __all__ = [
     "NOTHING",
@@ -39,6 +39,7 @@ __all__ = [
     "moved_recording",
     "parse_recording",
     "read_request",
+    "read_slurm_options",
     "with_recording",
 ]
 
@@ -261,6 +262,31 @@ def _read(extra_data: str) -> Request:
     return Request(**values, unknown=tuple(unknown)) if values or unknown else NOTHING
 
 
+def read_slurm_options(extra_data: str | None) -> dict[str, Any]:
+    """The options of sbatch in the key `slurm` of the extra data of a job, by their names in `SLURM_KEYS`.
+
+    A range of nodes is a pair of numbers. GPUs are a number and a type, which is "" for any.
+
+    Raises:
+        InputError: there is no such option, or it has a value that it cannot have; `path` is the key.
+
+    >>> read_slurm_options('{"slurm": {"nodes": [2, 4], "gpus": "a100:2"}}')
+    {'nodes': (2, 4), 'gpus': (2, 'a100')}
+    """
+    given = (_object(extra_data) or {}).get("slurm", {}) if extra_data and '"slurm"' in extra_data else {}
+    if not isinstance(given, dict):
+        raise InputError(f"expected an object with options of sbatch, got {shown(given)}", "slurm")
+    found = {}
+    for key, value in given.items():
+        if key not in SLURM_KEYS:
+            raise InputError(f"expected {', '.join(SLURM_KEYS)}, got {shown(key)}{hint(key, SLURM_KEYS)}", "slurm")
+        try:
+            found[key] = _READERS[SLURM_KEYS[key].kind](value)
+        except InputError as error:
+            raise InputError(error.reason, f"slurm.{key}") from None
+    return found
+
+
 NOTHING: Final = Request()
 """A job that asks for nothing but hosts."""
 
@@ -327,6 +353,40 @@ def _array(value: Any) -> ArrayTask:
     return ArrayTask(found[1], int(found[2]), int(found[3]) if found[3] else None)
 
 
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST:
+        raise InputError(f"expected seconds >= 0, got {shown(value)}")
+    return float(value)
+
+
+def _range(value: Any) -> tuple[int, int]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise InputError(f"expected the least and the most number, as [2, 4], got {shown(value)}")
+    least, most = map(_positive, value)
+    if least > most:
+        raise InputError(f"expected the least and then the most number, got {shown(value)}")
+    return least, most
+
+
+def _gpus(value: Any) -> tuple[int, str]:
+    if not isinstance(value, str):
+        return parse_count(value), ""
+    type, colon, count = value.rpartition(":")
+    if not (count.isascii() and count.isdigit() and len(count) <= 9) or "," in type or bool(colon) != bool(type):
+        raise InputError(f"expected a number of GPUs such as 2 or v100:2, got {shown(value)}")
+    return int(count), type
+
+
+def _switches(value: Any) -> str:
+    found = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(found, str) or not _SWITCHES.fullmatch(found):
+        raise InputError(f"expected switches such as 1 or 1@5, got {shown(value)}")
+    return found
+
+
+_SWITCHES: Final = re.compile(r"[0-9]{1,9}(?:@[0-9:-]{1,20})?", re.ASCII)
+
+
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "text": _text,
     "texts": _texts,
@@ -345,6 +405,10 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "dependency": parse_dependency,
     "array": _array,
     "recorded": parse_recording,
+    "seconds": _seconds,
+    "range": _range,
+    "gpus": _gpus,
+    "switches": _switches,
 }
 
 

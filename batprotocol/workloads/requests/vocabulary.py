@@ -12,6 +12,7 @@ from batprotocol.workloads.requests.notation import DEPENDENCY_KINDS
 __all__ = [
     "HOST_KEYS",
     "JOB_KEYS",
+    "SLURM_KEYS",
     "RequestKey",
     "host_schema",
     "request_schema",
@@ -72,6 +73,52 @@ JOB_KEYS: Final[dict[str, RequestKey]] = {
     ),
 }
 """The keys of the extra data of jobs."""
+
+SLURM_KEYS: Final[dict[str, RequestKey]] = {
+    "time": RequestKey("seconds", "The time limit in seconds, for jobs without a walltime.", "--time"),
+    "time_min": RequestKey("seconds", "The least time limit in seconds.", "--time-min"),
+    "nodes": RequestKey(
+        "range",
+        "`[2, 4]`: the least number of nodes, and the most, of which the job gets as many as there are.",
+        "--nodes",
+    ),
+    "use_min_nodes": RequestKey(
+        "boolean", "Whether it gets as few nodes as possible of that range.", "--use-min-nodes"
+    ),
+    "tasks": RequestKey("positive", "The tasks on all nodes together, on as many nodes as they need.", "--ntasks"),
+    "tasks_per_node": RequestKey("positive", "The tasks on each node.", "--ntasks-per-node"),
+    "cpus_per_task": RequestKey("positive", "The CPUs of each task.", "--cpus-per-task"),
+    "memory_per_cpu": RequestKey("count", "MiB for each CPU.", "--mem-per-cpu"),
+    "threads_per_core": RequestKey(
+        "positive",
+        "1: the job has one thread of each of its cores, and the others stay idle.",
+        "--threads-per-core=1, --hint=nomultithread",
+    ),
+    "spread_job": RequestKey("boolean", "Whether it is spread over as many nodes as possible.", "--spread-job"),
+    "oversubscribe": RequestKey(
+        "boolean", "Whether it may share cores, where the partition allows it.", "--oversubscribe"
+    ),
+    "exclusive_user": RequestKey("boolean", "Whether no other user has jobs on its nodes.", "--exclusive=user"),
+    "cpus_per_gpu": RequestKey("positive", "The CPUs that come with each GPU.", "--cpus-per-gpu"),
+    "memory_per_gpu": RequestKey("count", "The MiB that come with each GPU.", "--mem-per-gpu"),
+    "gpus": RequestKey("gpus", "The GPUs of all nodes together: `2`, or `v100:2` with their type.", "--gpus"),
+    "gpus_per_task": RequestKey("gpus", "The GPUs of each task, or `v100:1` with their type.", "--gpus-per-task"),
+    "nodelist": RequestKey("hostnames", "The nodes that the job must have.", "--nodelist"),
+    "exclude": RequestKey("hostnames", "The nodes that it must not have.", "--exclude"),
+    "shares": RequestKey("boolean", "Whether it asks for one CPU for each of its tasks, and not for whole nodes."),
+    "switches": RequestKey(
+        "switches",
+        "The most switches of the tree that its nodes are at, and the time for which it waits for that, as `1` or "
+        "`1@5`: minutes, or HH:MM:SS.",
+        "--switches",
+    ),
+    "hold": RequestKey("boolean", "Whether it is held.", "--hold"),
+    "hetjob": RequestKey(
+        "text", "The component of a heterogeneous job that it is, and how many there are, as `17+0/2`.", ":"
+    ),
+    "number": RequestKey("count", "The number of the job; by default, jobs are numbered as they come."),
+}
+"""The keys of the object `slurm` in the extra data of jobs: options of sbatch that only the policy `slurm` knows."""
 
 HOST_KEYS: Final[dict[str, RequestKey]] = {
     "partitions": RequestKey("texts", "The partitions that the host belongs to.", "PartitionName=... Nodes="),

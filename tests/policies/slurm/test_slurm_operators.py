@@ -9,6 +9,7 @@ import pytest
 
 from batprotocol.model import DelayProfile
 from batprotocol.policies.slurm import Phases, SlurmScheduler
+from batprotocol.policies.slurm.clock import USUAL
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
 from batprotocol.sites.slurm.accounting import accounting_of
 from batprotocol.sites.slurm.configuration import configuration_of
@@ -267,3 +268,55 @@ def test_backfill_keeps_licences_for_jobs_that_wait(more: str, started: set[str]
     scheduler = SlurmScheduler(conf)
     simulate(described_platform("n[0-5] cores=1"), Workload(jobs), scheduler)
     assert {each.job_id.rpartition("!")[2] for each in scheduler.starts if each.time < 30} == started
+
+
+AGES = f"""
+PriorityType=priority/multifactor
+PriorityWeightAge=10000
+PriorityMaxAge=0-0:10:0
+PriorityCalcPeriod=1
+Licenses=m:1
+{DATABASE}
+"""
+
+
+def aged(
+    *jobs: tuple[str, float, int, dict[str, object]],
+    events: tuple[tuple[float, str], ...] = (),
+    phases: Phases = USUAL,
+) -> str:
+    """The order in which jobs start that run for 100 s: given their ids, the seconds of submission, and their nodes."""
+    static = [
+        StaticJob(name, time, nodes, DelayProfile(100.0), 600.0, json.dumps({"user": "ann", **asked}))
+        for name, time, nodes, asked in jobs
+    ]
+    conf = configuration_of(CONF.format(more=AGES))
+    scheduler = SlurmScheduler(conf, phases, accounting=accounting_of([("qos", QOS)]))
+    lists = [ExternalEventList.of([(time, json.dumps({"slurm": text})) for time, text in events], corrected=True)]
+    simulate(described_platform("n[0-1] cores=1"), Workload(static), scheduler, external_events=lists if events else [])
+    return "".join(start.job_id.rpartition("!")[2] for start in scheduler.starts)
+
+
+def test_a_job_that_was_submitted_held_grows_older_from_its_release_on() -> None:
+    held = ("a", 1.0, 2, {}), ("b", 2.0, 2, {"slurm": {"hold": True}}), ("c", 30.0, 2, {})
+    assert aged(*held, events=((50.0, "scontrol release b"),)) == "acb"
+    assert aged(*held, events=((10.0, "scontrol release b"),)) == "abc"
+
+
+def test_jobs_grow_no_older_before_their_reservation_begins() -> None:
+    """The second one is ten seconds younger, and its nice value is worth a second."""
+    create = "scontrol create reservation ReservationName=r StartTime=now+{} Duration=60 Users=ann Licenses=m:1"
+    jobs = [("a", 1.0, 2, {}), ("b", 2.0, 2, {"reservation": "r"}), ("c", 12.0, 2, {"reservation": "r", "nice": -20})]
+    for begin, order in ((70, "acb"), (0, "bca")):
+        assert aged(*jobs, events=((0.5, f"{create.format(begin)} Flags=LICENSE_ONLY"),)) == order
+
+
+def test_tasks_age_since_the_time_that_is_known() -> None:
+    tasks = [(str(task), 1.0 + task * 0.001, 1, {"array": f"x_{task}%2"}) for task in range(4)]
+    assert aged(*tasks, ("b", 30.0, 1, {})) == "0123b"
+    assert aged(*tasks, ("b", 30.0, 1, {}), phases=Phases(aging={"2": 92.0, "3": 92.0})) == "01b23"
+
+
+def test_scancel_with_an_empty_account_chooses_no_job() -> None:
+    assert order((5.0, "scancel --account= --partition=p")) == "0123"
+    assert order((5.0, "scancel --partition=p --state=PENDING")) == "0"

@@ -581,3 +581,27 @@ def test_a_job_that_must_have_a_drained_node_and_others_holds_up_its_partition()
     on = {"slurm": {"nodelist": "n1"}}
     assert runs([{}, {"size": 3, **on}, {}], more=more)["2"] > 10
     assert runs([{}, on, {}], more=more)["2"] < 5
+
+
+def test_a_node_that_slurm_conf_has_down_works_if_all_return_to_service() -> None:
+    """It registers when slurmctld starts. The state of `DownNodes` takes the place of that of its line."""
+    jobs, down = [{"size": 8}], "DownNodes=n1 State=DOWN Reason=x"
+    assert runs(jobs, more=f"{down}\nReturnToService=2")["0"] < 5
+    assert "0" not in runs(jobs, more=f"{down}\nReturnToService=1")
+    assert "0" not in runs(jobs, more="DownNodes=n1 State=DRAIN Reason=x\nReturnToService=2")
+
+
+def test_a_job_that_no_nodes_suit_is_held_and_keeps_nobody_waiting() -> None:
+    """Its counted nodes and those that it names are more than it may have."""
+    more = "NodeName=a[0-3] Feature=a\nNodeName=b[0-3] Feature=b\nPartitionName=f Nodes=a[0-3],b[0-3]"
+    usual = {"partition": "f", "slurm": {"nodelist": "b3"}}
+    odd = {"size": 3, "partition": "f", "slurm": {"nodelist": "a[0-1]"}, "constraint": "[a*1&b*2]"}
+    jobs = [
+        StaticJob(
+            str(place), 1 + place / 1000, int(str(job.pop("size", 1))), DelayProfile(100.0), 120.0, json.dumps(job)
+        )
+        for place, job in enumerate((usual, odd, {"partition": "f", "size": 7}))
+    ]
+    scheduler = SlurmScheduler(configuration_of(more))
+    simulate(described_platform("a[0-3] cores=1; b[0-3] cores=1"), Workload(jobs), scheduler)
+    assert [(start.job_id[-1], start.time < 5) for start in scheduler.starts] == [("0", True), ("2", True)]

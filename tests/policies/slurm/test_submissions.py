@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ from batprotocol.simulator import StaticJob, Workload, described_platform, simul
 from batprotocol.sites.slurm.configuration import SchedulerParameters, configuration_of, switches_of
 from batprotocol.studies.recorded import jobs_of
 from batprotocol.workloads.requests import read_request
+from batprotocol.workloads.requests.vocabulary import SLURM_KEYS
 
 WITHOUT_ENGINE = True
 
@@ -82,6 +84,42 @@ def test_lists_of_nodes_and_impossible_requests() -> None:
         with pytest.raises(InputError) as caught:
             made(size, **data)
         assert why in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("nodes", "2-4", "slurm.nodes: expected the least and the most number, as [2, 4], got '2-4'"),
+        ("nodes", [4, 2], "slurm.nodes: expected the least and then the most number, got [4, 2]"),
+        ("nodes", [0, 2], "slurm.nodes: expected a whole number >= 1, got 0"),
+        ("hold", "no", "slurm.hold: expected true or false, got 'no'"),
+        ("use_min_nodes", 0, "slurm.use_min_nodes: expected true or false, got 0"),
+        ("time", "1:00:00", "slurm.time: expected seconds >= 0, got '1:00:00'"),
+        ("time_min", True, "slurm.time_min: expected seconds >= 0, got True"),
+        ("cpus_per_task", -1, "slurm.cpus_per_task: expected a whole number >= 1, got -1"),
+        ("memory_per_cpu", "2G", "slurm.memory_per_cpu: expected a whole number >= 0, got '2G'"),
+        ("gpus", "v100", "slurm.gpus: expected a number of GPUs such as 2 or v100:2, got 'v100'"),
+        ("nodelist", 5, "slurm.nodelist: expected names of hosts, as 'n[0-3]' or ['n0', 'n1'], got 5"),
+        ("switches", 1.5, "slurm.switches: expected switches such as 1 or 1@5, got 1.5"),
+    ],
+)
+def test_values_that_an_option_of_sbatch_cannot_have(key: str, value: object, sentence: str) -> None:
+    """Some ended the simulation with an exception, and `"hold": "no"` was a job on hold."""
+    with pytest.raises(InputError) as caught:
+        made(1, slurm={key: value})
+    assert str(caught.value) == sentence
+
+
+@given(
+    st.sampled_from(list(SLURM_KEYS)),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=3),
+    ),
+)
+def test_any_value_of_an_option_of_sbatch_is_read_or_refused(key: str, value: object) -> None:
+    with suppress(InputError):
+        made(1, slurm={key: value})
 
 
 def test_damaged_extra_data_has_no_options() -> None:

@@ -22,7 +22,9 @@ LOGGED = re.compile(
     r"|preempted|gang: (suspending|resuming)|_slurm_rpc_suspend|sched: Allocate|sched/backfill: _start_job: Started"
     r"|setting \d+ sec|update_node: .*state set|node_did_resp|_job_complete: .*(WEXIT|WTERM)|Purging vestigial"
     r"|Node \S+ now responding|_slurm_rpc_(update|requeue)|sched: _(update|hold|release)_job"
-    r"|JobId=\S+ timed out|job_signal: 9 of run)"
+    r"|JobId=\S+ timed out|job_signal: 9 of run"
+    r"|TRACE_JOBS: (deallocate_nodes|job_epilog_complete|cleanup_completing): "
+    r"|debug2: (_slurm_rpc_epilog_complete: |Testing job time limits))"
 )
 """The lines of the log that archives have: when the loops ran, and what happened to jobs and nodes."""
 JOB = (

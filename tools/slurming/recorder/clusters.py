@@ -16,8 +16,13 @@ from slurming.situations import Situation
 
 __all__ = ["AccountedPlanned", "Planned", "Users", "planned"]
 
-KEPT = {"MinJobAge": "100000", "SlurmctldDebug": "debug", "LogTimeFormat": "iso8601_ms", "DebugFlags": "Backfill"}
-"""Records of jobs stay until the end, and the log has its milliseconds."""
+KEPT = {
+    "MinJobAge": "100000",
+    "SlurmctldDebug": "debug2",
+    "LogTimeFormat": "iso8601_ms",
+    "DebugFlags": "Backfill,TraceJobs",
+}
+"""Records of jobs stay until the end. The log has its milliseconds, and says when each node of a job is clean."""
 NOT_PLANNED = ("SchedulerParameters", "SchedulerType", "PriorityType", "GresTypes", "AccountingStorageType")
 """Parameters that situations set. A plan leaves them at Slurm's default."""
 

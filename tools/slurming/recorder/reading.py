@@ -25,6 +25,8 @@ _KEPT = re.compile(
     r"|Time limit|Reque|requeue|preempted|Killing|update_node|node_did_resp|[Nn]ode n|Reservation|JobId=|Job |_?kill_d"
     r"|job_signal|Purging|handle_invalid|_?job_requeue|setting \d+ sec|_foreach|_set_top|Invalid node|_?send_job_warn"
     r"|acct_policy)"
+    r"|TRACE_JOBS: (deallocate_nodes: |job_epilog_complete: enter |cleanup_completing: )JobId="
+    r"|debug2: (_slurm_rpc_epilog_complete: JobId=|Testing job time limits)"
 )
 _MACHINE = (
     *("Command", "WorkDir", "StdErr", "StdIn", "StdOut", "AllocNode:Sid", "BatchHost", "GroupId", "MCS_label"),

@@ -132,13 +132,9 @@ demand(Actions *self, PyObject *const *arguments, Py_ssize_t count)
 PyDoc_STRVAR(sleep_doc, "sleep($self, seconds, /)\n--\n\n"
                         "Begin a sleep of more than 0 seconds, and return its number.");
 
-static PyObject *
-sleep_for(Actions *self, PyObject *given)
+Action *
+begin_sleep(Actions *self, double seconds)
 {
-    double seconds = PyFloat_AsDouble(given);
-    if ((seconds == -1.0 && PyErr_Occurred()) || expect_idle(self) < 0) {
-        return NULL;
-    }
     if (isnan(seconds)) {
         PyErr_SetString(PyExc_ValueError, "expected seconds, got nan");
         return NULL;
@@ -151,28 +147,27 @@ sleep_for(Actions *self, PyObject *given)
         forget_action(self, action);
         return NULL;
     }
-    return PyLong_FromUnsignedLongLong(++self->next);
+    self->next++;
+    return action;
+}
+
+static PyObject *
+sleep_for(Actions *self, PyObject *given)
+{
+    double seconds = PyFloat_AsDouble(given);
+    if ((seconds == -1.0 && PyErr_Occurred()) || expect_idle(self) < 0) {
+        return NULL;
+    }
+    Action *action = begin_sleep(self, seconds);
+    return action ? PyLong_FromUnsignedLongLong(action->number) : NULL;
 }
 
 PyDoc_STRVAR(work_doc, "work($self, demand, remains, /)\n--\n\n"
                        "Begin work of which `remains` of 1 is to be done, and return its number.");
 
-static PyObject *
-work(Actions *self, PyObject *const *arguments, Py_ssize_t count)
+Action *
+begin_work(Actions *self, Demand *demand, double remains)
 {
-    if (count != 2 || Py_TYPE(arguments[0]) != &demand_type) {
-        PyErr_SetString(PyExc_TypeError, "work() takes demand and remains");
-        return NULL;
-    }
-    Demand *demand = (Demand *)arguments[0];
-    double remains = PyFloat_AsDouble(arguments[1]);
-    if ((remains == -1.0 && PyErr_Occurred()) || expect_idle(self) < 0) {
-        return NULL;
-    }
-    if (!is_known(self, demand)) {
-        PyErr_SetString(PyExc_IndexError, "this demand is of another machine");
-        return NULL;
-    }
     Action *action = new_action(self, self->next + 1, demand);
     if (!action) {
         return NULL;
@@ -192,7 +187,28 @@ work(Actions *self, PyObject *const *arguments, Py_ssize_t count)
     if (!demand->resources && action->joined) {
         action->rate = 1.0;
     }
-    return PyLong_FromUnsignedLongLong(++self->next);
+    self->next++;
+    return action;
+}
+
+static PyObject *
+work(Actions *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count != 2 || Py_TYPE(arguments[0]) != &demand_type) {
+        PyErr_SetString(PyExc_TypeError, "work() takes demand and remains");
+        return NULL;
+    }
+    Demand *demand = (Demand *)arguments[0];
+    double remains = PyFloat_AsDouble(arguments[1]);
+    if ((remains == -1.0 && PyErr_Occurred()) || expect_idle(self) < 0) {
+        return NULL;
+    }
+    if (!is_known(self, demand)) {
+        PyErr_SetString(PyExc_IndexError, "this demand is of another machine");
+        return NULL;
+    }
+    Action *action = begin_work(self, demand, remains);
+    return action ? PyLong_FromUnsignedLongLong(action->number) : NULL;
 }
 
 PyDoc_STRVAR(cancel_doc, "cancel($self, number, /)\n--\n\nStop an action before its end.");
@@ -255,7 +271,7 @@ settle(Actions *self, PyObject *const *arguments, Py_ssize_t count)
 PyDoc_STRVAR(step_doc, "step($self, most, /)\n--\n\n"
                        "The seconds until the next end of an action or a latency, at most `most`.");
 
-static double
+double
 next_step(const Actions *self, double most)
 {
     double earliest = sleeps_earliest(&self->sleeps), seconds = earliest < most ? earliest : most;
@@ -319,27 +335,11 @@ proceed(Actions *self, Action *work, double seconds)
 }
 
 /* Those that have ended are in nobody's way any more, but for the resources that they use. */
-static PyObject *
-told_ended(Actions *self)
+void
+dismiss_ended(Actions *self)
 {
-    ActionList *ended = &self->ended;
-    if (make_room(&self->retiring.items, self->retiring.count, &self->retiring.room, ended->count,
-                  sizeof *ended->items) < 0) {
-        return NULL;
-    }
-    PyObject *numbers = PyList_New(ended->count);
-    if (ended->count > 1) {
-        qsort(ended->items, (size_t)ended->count, sizeof *ended->items, by_number);
-    }
-    for (Py_ssize_t index = 0; index < ended->count; index++) {
-        Action *action = ended->items[index];
-        PyObject *number = numbers ? PyLong_FromUnsignedLongLong(action->number) : NULL;
-        if (number) {
-            PyList_SET_ITEM(numbers, index, number);
-        }
-        else {
-            Py_CLEAR(numbers);
-        }
+    for (Py_ssize_t index = 0; index < self->ended.count; index++) {
+        Action *action = self->ended.items[index];
         if (action->demand) {
             self->retiring.items[self->retiring.count++] = action;
             take_from_works(self, action);
@@ -349,28 +349,60 @@ told_ended(Actions *self)
             forget_action(self, action);
         }
     }
-    ended->count = 0;
+    self->ended.count = 0;
+}
+
+static PyObject *
+told_ended(Actions *self)
+{
+    ActionList *ended = &self->ended;
+    PyObject *numbers = PyList_New(ended->count);
+    for (Py_ssize_t index = 0; numbers && index < ended->count; index++) {
+        PyObject *number = PyLong_FromUnsignedLongLong(ended->items[index]->number);
+        if (number) {
+            PyList_SET_ITEM(numbers, index, number);
+        }
+        else {
+            Py_CLEAR(numbers);
+        }
+    }
+    dismiss_ended(self);
     return numbers;
 }
 
 PyDoc_STRVAR(advance_doc, "advance($self, seconds, /)\n--\n\n"
                           "Make a step, and return the numbers of all actions that have ended, in order.");
 
-static PyObject *
-make_step(Actions *self, double seconds)
+/* Make a step. `self->ended` has what has ended, in order. */
+int
+go_forward(Actions *self, double seconds)
 {
-    self->ended.count = self->concerned.count = 0;
-    if (sleeps_subtract(&self->sleeps, seconds, &self->ended) < 0) {
-        return NULL;
+    ActionList *ended = &self->ended;
+    ended->count = self->concerned.count = 0;
+    if (sleeps_subtract(&self->sleeps, seconds, ended) < 0) {
+        return -1;
     }
     for (Py_ssize_t index = 0; index < self->works.count; index++) {
         Action *work = self->works.items[index];
         int has_ended = proceed(self, work, seconds);
-        if (has_ended < 0 || (has_ended && keep(&self->ended, work) < 0)) {
-            return NULL;
+        if (has_ended < 0 || (has_ended && keep(ended, work) < 0)) {
+            return -1;
         }
     }
-    return join_all(self) < 0 ? NULL : told_ended(self);
+    if (join_all(self) < 0 || make_room(&self->retiring.items, self->retiring.count, &self->retiring.room, ended->count,
+                                        sizeof *ended->items) < 0) {
+        return -1;
+    }
+    if (ended->count > 1) {
+        qsort(ended->items, (size_t)ended->count, sizeof *ended->items, by_number);
+    }
+    return 0;
+}
+
+static PyObject *
+make_step(Actions *self, double seconds)
+{
+    return go_forward(self, seconds) < 0 ? NULL : told_ended(self);
 }
 
 static PyObject *
@@ -385,7 +417,7 @@ advance(Actions *self, PyObject *given)
 
 PyDoc_STRVAR(retire_doc, "retire($self, /)\n--\n\nRelease the resources of the work that ended in the last step.");
 
-static void
+void
 retire_all(Actions *self)
 {
     while (self->retiring.count) {
@@ -430,6 +462,9 @@ go_on(Actions *self, PyObject *given)
     return made;
 }
 
+PyDoc_STRVAR(run_jobs_doc, "run_jobs($self, outside, idle, is_open, tells_states, /)\n--\n\n"
+                           "Run a whole simulation of jobs that only take time, with nothing under way before.");
+
 PyMethodDef actions_methods[] = {
     {"add_link", (PyCFunction)add_link, METH_VARARGS, add_link_doc},
     {"capacity", (PyCFunction)capacity, METH_O, capacity_doc},
@@ -445,6 +480,7 @@ PyMethodDef actions_methods[] = {
     {"advance", (PyCFunction)advance, METH_O, advance_doc},
     {"retire", (PyCFunction)retire, METH_NOARGS, retire_doc},
     {"go_on", (PyCFunction)go_on, METH_O, go_on_doc},
+    {"run_jobs", FAST(run_jobs), run_jobs_doc},
     {"__getstate__", (PyCFunction)get_state, METH_NOARGS, NULL},
     {"__setstate__", (PyCFunction)set_state, METH_O, NULL},
     {"__reduce__", (PyCFunction)reduce, METH_NOARGS, NULL},

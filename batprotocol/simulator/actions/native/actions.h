@@ -2,7 +2,7 @@
 
    Every floating-point operation is one that the Python does, in the same order, so results are the same to the last
    bit. `sleeps.c` has time, `demand.c` and `draft.c` what work takes, `routes.c` the ways between hosts, `sharing.c` how
-   fast work goes on, `table.c` the numbers of actions, `actions.c` methods, `state.c` copies, `module.c` the class. */
+   fast work goes on, `table.c` the numbers of actions, `actions.c` methods, `delays.c` a whole simulation, `state.c` copies, `module.c` the class. */
 
 #ifndef BATPROTOCOL_ACTIONS_H
 #define BATPROTOCOL_ACTIONS_H
@@ -40,6 +40,7 @@ typedef struct Group Group;
 typedef struct {
     uint64_t number;
     Demand *demand;   /* NULL: it sleeps */
+    void *owner;      /* whoever waits for it, in `delays.c` */
     Py_ssize_t place; /* in the heap of its group, among the short sleeps, or among all work */
     union {
         struct {
@@ -155,7 +156,13 @@ double load_of(const Resource *resource);
 uint64_t new_version(void);
 void set_precision(Actions *self, double timing, double work_amount);
 
-/* Actions */
+/* Actions; those that begin one return NULL with an exception, `go_forward` -1, and what it leaves is to be dismissed */
+Action *begin_sleep(Actions *self, double seconds);
+Action *begin_work(Actions *self, Demand *demand, double remains);
+double next_step(const Actions *self, double most);
+int go_forward(Actions *self, double seconds);
+void dismiss_ended(Actions *self);
+void retire_all(Actions *self);
 Action *new_action(Actions *self, uint64_t number, Demand *demand);
 void strike_out(Actions *self, uint64_t number);
 Action *find_action(const Actions *self, uint64_t number);
@@ -164,6 +171,9 @@ int look_up(Actions *self, Py_ssize_t steps);
 int by_number(const void *one, const void *other);
 
 int is_known(const Actions *self, const Demand *demand);
+
+/* Whole simulations */
+PyObject *run_jobs(Actions *self, PyObject *const *arguments, Py_ssize_t count);
 
 /* Copies */
 void clear_actions(Actions *self);

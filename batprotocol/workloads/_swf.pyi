@@ -1,0 +1,3 @@
+def read(
+    lines: bytes, profiles: dict[str, int], texts: dict[str, int], last: int, base: int, larger: bool, limits: bool, /
+) -> tuple[list[bytes], int, int, int, tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes]] | None: ...
