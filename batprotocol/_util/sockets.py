@@ -124,7 +124,7 @@ _WAITS: Final = (0,)
 _NO_WAITS: Final = (NO_WAIT,)
 _BYTES: Final = tuple(bytes((number,)) for number in range(256))
 _INSTANT: Final = 1e-6
-"""Seconds that are as good as none, where 0 means for ever."""
+"""Seconds that are nearly none, where 0 means no limit."""
 _PAUSE: Final = 0.002
 """Seconds between two looks where an event loop cannot wait for sockets."""
 _EXCLUSIVE: Final = int(getattr(socket, "SO_EXCLUSIVEADDRUSE", 0))
@@ -343,7 +343,7 @@ class BoundChannel:
         self._settle()
 
     def _settle(self) -> None:
-        """What `send` has sent counts, wherever it was interrupted."""
+        """Count the bytes that `send` has sent, wherever it was interrupted."""
         if self._sent:
             peer, sent = self._peer, self._sent[0]
             if peer is not None:

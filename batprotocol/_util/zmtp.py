@@ -40,7 +40,7 @@ _KINDS: Final = (b"REQ", b"DEALER", b"ROUTER")
 AT_ONCE: Final = 2**16
 """The bytes that are read at once."""
 IS_POSIX: Final = os.name == "posix"
-"""Whether a socket that waits can be told a limit, and a call of it not to wait."""
+"""Whether a waiting socket takes a limit, and a flag not to wait."""
 NO_WAIT: Final = int(getattr(socket, "MSG_DONTWAIT", 0))
 """The flag of the calls of a socket not to wait."""
 
@@ -223,7 +223,7 @@ class Link:
         self.close()
 
     def close(self) -> None:
-        """Close the connection. What was received from it can still be taken."""
+        """Close the connection. Messages that were received from it can still be taken."""
         if not self.is_gone:
             self.is_gone = True
             self.unsent = b""

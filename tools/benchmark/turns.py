@@ -45,7 +45,7 @@ PARTS: Final = ("receive", "decode", "rules", "handlers", "rules of the reply", 
 FCFS = f"{Path(__file__).resolve().parent.parent.parent / 'examples' / 'fcfs.py'}:FCFS"
 _UNANSWERED = {SimulationBeginsEvent, JobSubmittedEvent}
 UNDONE: Final = frozenset(["simulation.ends-early"])
-"""What no-op breaks on purpose: it leaves all jobs as they are."""
+"""The rule that no-op breaks on purpose: it leaves all jobs as they are."""
 AHEAD = 100
 """How many messages the peer is ahead."""
 

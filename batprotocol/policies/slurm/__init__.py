@@ -53,7 +53,7 @@ _PHASES: Final = (
     *("full", "limits", "reservations", "turn", "backfill", "priorities", "epilog", "others", "cleaning", "epoch"),
 )
 _LENGTHS: Final = ("epilog", "others", "cleaning", "epoch")
-"""Phases that are no moments, which may be before the simulation, but lengths."""
+"""Phases that are lengths; the others are moments, which may be before the simulation."""
 _SEED: Final = "seed"
 _DIGITS: Final = 18
 _reported: set[str] = set()
