@@ -491,6 +491,7 @@ class _BackfillRun:
                 begin = licenses.first(job, begin, length)
             if frees is not None:
                 begin = self.space.next_room(begin, length, mine, count, frees)
+            begin = starter.reservations.after_required(job, begin, minutes)
             left = starter.reservations.usable(job, begin, minutes)
             if left is None or begin > self.window_end:
                 self._is_too_late(begin if left is not None else now)
