@@ -204,26 +204,27 @@ def test_candidates_that_are_found_one_by_one_are_those_of_all(seed: int) -> Non
     one_by_one, at_once = Candidates(kind, every, first), Candidates(kind, every)
     for _ in range(60):
         found = [next((each for each in line if may(each[2])), None) for line in (one_by_one, at_once)]
-        assert found[0] == found[1]
-        if found[0] is None:
+        last = found[0]
+        assert last == found[1]
+        if last is None:
             break
         which = random.random()
         if which < 0.3:
             most, movable = most - (random.random() < 0.1), max(movable - 1, 0)
             ends = [end - random.choice([0.0, 1.0]) for end in ends]
             for line in (one_by_one, at_once):
-                line.put_back(found[0])
+                line.put_back(last)
                 line.started()
             found = [next((each for each in line if may(each[2])), None) for line in (one_by_one, at_once)]
             assert found[0] == found[1]
         elif which < 0.4:
-            for line in (one_by_one, at_once):
-                line.resume(found[0])
+            one_by_one.resume(last)
+            at_once.resume(last)
         elif which < 0.5:
             most, movable = most + 1, movable + 1
             most = min(most, 9)
-            for line in (one_by_one, at_once):
-                line.resume(found[0])
+            one_by_one.resume(last)
+            at_once.resume(last)
 
 
 class Seen(Policy):

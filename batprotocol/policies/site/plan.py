@@ -92,7 +92,7 @@ class Candidates:
 
 
 _ONE_BY_ONE: Final = 4
-"""So many candidates are found one by one. For each, all sizes are looked at."""
+"""The number of candidates that are found one by one. For each, all sizes are looked at."""
 
 
 Asked = Callable[[SiteEntry], bool]
