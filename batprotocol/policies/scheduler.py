@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from batprotocol.model.planned_jobs import HostPlanner, PlannerMaker
     from batprotocol.policies.counting import CountingTurns
     from batprotocol.workloads import Workload
+    from batprotocol.workloads.host_events import Window
 
 __all__ = ["Policy", "PolicyOptions"]
 
@@ -195,6 +196,11 @@ class Policy(Allocating, Scheduler):
         return self._driver.allocated
 
     @property
+    def windows(self) -> Sequence[Window]:
+        """The reservations of its site, which are windows that no external event announces."""
+        return self._windows
+
+    @property
     def attempts(self) -> Sequence[AttemptReport]:
         """The runs of jobs that ended early, are not the only one of their job, or have checkpoints; by their ends."""
         return self._driver.attempts
@@ -259,6 +265,7 @@ class Policy(Allocating, Scheduler):
         self._arrivals: list[JobSubmittedEvent] = []
         self._unknown_keys = UnknownKeys()
         self._host_events = HostEventReader()
+        self._windows: tuple[Window, ...] = ()
         other = self.backfilling.order
         self._orders = [self.order, *([] if other is None or other is self.order else [other])]
         for order in self._orders:
@@ -295,7 +302,8 @@ class Policy(Allocating, Scheduler):
         elif self.rules is not None or isinstance(self.failures, Checkpoint) or self._needs_plan():
             self._open_site(self.rules or SiteRules())
         if self.rules is not None:
-            for window in windows_of(self._computing, self.rules):
+            self._windows = tuple(windows_of(self._computing, self.rules))
+            for window in self._windows:
                 self._host_events.announce(window)
 
     def on_job_submitted(self, event: JobSubmittedEvent) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from batprotocol.results.text import Summary
     from batprotocol.results.times import SharedUse, TimedHostEvent
     from batprotocol.workloads.events import ExternalEventList
+    from batprotocol.workloads.host_events import Window
     from batprotocol.workloads.requests import Allocated, AttemptReport
     from batprotocol.workloads.workload import Workload
 
@@ -88,6 +89,10 @@ class Result:
         """The amounts that jobs took of shared hosts: set it to `Policy.allocated` before you ask for utilisation.
 
         Without it, a host that several jobs share is in use as a whole."""
+        self.windows: Sequence[Window] = ()
+        """The reservations of the site: set it to `Policy.windows` before you ask for metrics.
+
+        Without it, hosts that a site has closed count as available."""
         self._electricity: Electricity | None = None
         self.typical_watts = ""
         """The typical watts of hosts that declare none, as `parse_watts` reads them; "" if all declare their watts."""
@@ -138,12 +143,12 @@ class Result:
 
     @property
     def host_events(self) -> list[TimedHostEvent]:
-        """The events of hosts, with their times: failures, repairs, windows."""
-        if not self._events:
+        """The events of hosts, with their times: failures, repairs, windows, and the reservations of a site."""
+        if not self._events and not self.windows:
             return []
         from batprotocol.results.times import host_events_of
 
-        return list(host_events_of(self._events))
+        return [*((0.0, window) for window in self.windows), *host_events_of(self._events)]
 
     @property
     def totals(self) -> Totals | None:

@@ -33,6 +33,7 @@ from batprotocol.policies.jobs import allocations_of
 from batprotocol.results.files import expect_plain_names
 from batprotocol.results.groups import with_allocations
 from batprotocol.results.reports import ALLOCATIONS, PowerFile, power_beside, write_failures, write_power
+from batprotocol.results.times import TimedHostEvent
 from batprotocol.simulator import (
     JobRow,
     JobRows,
@@ -257,7 +258,8 @@ def _run(
             return late
         allocations = allocations_of(scheduler)
         attempts = scheduler.attempts if isinstance(scheduler, Policy) else ()
-        host_events = list(host_events_of(events))
+        windows = scheduler.windows if isinstance(scheduler, Policy) else ()
+        host_events: list[TimedHostEvent] = [*((0.0, window) for window in windows), *host_events_of(events)]
         write_failures(prefix, attempts, host_events)
         if allocations:
             write_allocations(f"{prefix}{ALLOCATIONS}", allocations)

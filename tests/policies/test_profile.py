@@ -122,6 +122,79 @@ def test_what_is_in_c_does_the_same_to_the_last_bit(seed: int) -> None:
     assert list(each[0]) == list(each[1])
 
 
+@pytest.mark.skipif(len(KINDS) < 2, reason="the profile was not compiled when the package was installed")
+@pytest.mark.parametrize("seed", range(6))
+def test_a_crowd_of_jobs_that_end_early_moves_alike(seed: int) -> None:
+    """Gaps open and close in many blocks. What is known of them must stay right when they grow, and when blocks go."""
+    random = Random(seed)
+    hosts, resolution = random.choice([16, 64, 300]), random.choice([0.0, 1e-3, 30.0])
+    lengths = random.choice([[10.0, 400.0], [round(random.uniform(10, 5000), 1) for _ in range(99)], [1e-3, 1.0, 1e5]])
+    profile, other = PythonProfile(0.0, hosts), profiles.Profile(0.0, hosts)
+    reserved, others = PythonReservedJobs(profile, resolution), backfilling.ReservedJobs(other, resolution)
+    jobs: dict[int, _Job] = {}
+    running: list[tuple[float, int]] = []
+    now = 0.0
+    for turn in range(20):
+        for number in range(len(jobs) + turn * 10**6, len(jobs) + turn * 10**6 + random.choice([0, 1, 5, 100])):
+            job = jobs[number] = _Job(number, min(int(2 ** random.uniform(0, 7)), hosts), random.choice(lengths))
+            start = profile.earliest(job.size, job.expected - resolution / 2)
+            assert start == other.earliest(job.size, job.expected - resolution / 2)
+            for each in (reserved, others):
+                each.add(number, (number, number), job.size, job.expected, start)
+        due = reserved.due(now + resolution / 2)
+        assert due == others.due(now + resolution / 2)
+        for number in due:
+            reserved.start(number, now)
+            others.start(number, now)
+            job = jobs.pop(number)
+            running.append((now + job.expected, job.size))
+        now = min(now + random.expovariate(1 / 500), reserved.next_start())
+        profile.advance(now)
+        other.advance(now)
+        random.shuffle(running)
+        for end, size in [running.pop() for _ in range(min(len(running), random.choice([0, 1, 3])))]:
+            profile.change(now, max(end, now), size)
+            other.change(now, max(end, now), size)
+        assert reserved.compress(jobs.values(), now) == others.compress(jobs.values(), now)
+        assert reserved.by_starts() == others.by_starts()
+        assert [reserved.start_of(number) for number in jobs] == [others.start_of(number) for number in jobs]
+        for _ in range(20):
+            asked = random.randint(0, hosts + 1), random.choice([0.0, math.inf, random.choice(lengths)])
+            before = random.choice([math.inf, now + random.uniform(0, 1e5), *map(reserved.start_of, jobs)])
+            assert profile.earliest(*asked, before) == other.earliest(*asked, before)
+    assert list(profile) == list(other)
+
+
+@pytest.mark.skipif(len(KINDS) < 2, reason="the profile was not compiled when the package was installed")
+@pytest.mark.parametrize("seed", range(8))
+def test_gaps_over_many_blocks_open_and_close_alike(seed: int) -> None:
+    """Few hosts are taken at most times, and all of them now and then: a gap has hundreds of times."""
+    random = Random(seed)
+    each = PythonProfile(0.0, 20), profiles.Profile(0.0, 20)
+    closed: list[tuple[float, float]] = []
+    now = 0.0
+    for _ in range(1500):
+        begin = now + random.uniform(0, 3000)
+        chance = random.random()
+        change = begin, begin + random.expovariate(1 / 3), random.choice([-1, -1, -2, 1])
+        if chance < 0.2 and len(closed) > 4:
+            first, last = closed.pop(random.randrange(len(closed)))
+            change = max(first, now), last, 20
+        elif chance < 0.2:
+            closed.append(change[:2])
+            change = *change[:2], -20
+        elif chance < 0.25:
+            now += random.expovariate(1 / 2)
+        for profile in each:
+            profile.advance(now)
+            profile.change(max(change[0], now), *change[1:])
+        for _ in range(random.choice([0, 0, 5])):
+            asked = random.randint(1, 18), random.uniform(0, 3000)
+            before = random.choice([math.inf, now + random.uniform(0, 3000), change[0]])
+            assert each[0].earliest(*asked, before) == each[1].earliest(*asked, before)
+    assert list(each[0]) == list(each[1])
+
+
 class _Job(NamedTuple):
     number: int
     size: int

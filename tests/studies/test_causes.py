@@ -152,3 +152,29 @@ def test_a_log_is_compared_with_what_slurm_does_with_its_jobs(site: Path, capsys
     capsys.readouterr()
     assert run("diff", "--tolerance", "4", log, site / "again") in (0, 1)
     assert "in hosts" not in capsys.readouterr().out
+
+
+def test_hosts_and_times_of_a_log_are_those_of_its_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nodes without a job shift the numbers of others, and clocks are set back between the jobs."""
+    log, conf, jobs, platform, out = (tmp_path / name for name in ("sacct.txt", "slurm.conf", "w.json", "p.xml", "out"))
+    conf.write_text("NodeName=z0 CPUs=1\nNodeName=n[0-3] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n")
+    log.write_text(
+        "JobID|User|Submit|Start|End|Elapsed|State|NNodes|NodeList|Timelimit\n"
+        "1|a|2026-10-25T01:50:00|2026-10-25T01:50:01|2026-10-25T02:10:01|00:20:00|COMPLETED|1|n1|00:30:00\n"
+        "2|a|2026-10-25T03:30:00|2026-10-25T03:30:01|2026-10-25T03:50:01|00:20:00|COMPLETED|1|n3|00:30:00\n"
+        "3|a|2026-10-25T03:40:00|None|2026-10-25T03:50:01|00:00:00|CANCELLED|1|None assigned|00:30:00\n"
+    )
+    zone = ("--zone", "Europe/Paris")
+    assert run("import", log, *zone, "--nodes", conf, "-o", jobs, "-p", platform) == 0
+    assert run("simulate", "recorded", "-w", jobs, "-p", platform, "-o", out) == 0
+    capsys.readouterr()
+    assert run("diff", log, out, *zone, "--nodes", conf) == 0
+    assert "1 of 3 jobs are left out: batproto import prints why" in capsys.readouterr().err
+    assert run("diff", log, out, *zone) == 1
+    found = capsys.readouterr()
+    assert "2 in hosts" in found.out
+    assert "its 2 hosts are numbered in the order of their names; if it was imported with --nodes, give" in found.err
+    assert run("diff", log, out, "--nodes", conf) == 1
+    found = capsys.readouterr()
+    assert "1 in submitted" in found.out
+    assert "numbered" not in found.err

@@ -221,3 +221,35 @@ def test_compare_shows_failures(tmp_path: Path) -> None:
     done = run_here("compare", f"{store}?scheduler=easy", f"{store}?scheduler=easy%2Brequeue")
     assert "interruptions of jobs" in done.out, done.err
     assert "availability" in done.out
+
+
+def test_reservations_of_a_site_are_windows(tmp_path: Path) -> None:
+    """Hosts that a site closes are away. Those that it promises to some users are not."""
+    (tmp_path / "site.toml").write_text(
+        '[reservations.repair]\nhosts = "n[0-1]"\nbegin = 100\nend = 400\nmaintenance = true\n'
+        '[reservations.course]\nhosts = "n2"\nbegin = 0\nend = 500\nusers = ["ann"]\n'
+    )
+    (tmp_path / "hosts.txt").write_text("n[0-3]\n")
+    jobs = [{"id": f"{number}", "subtime": 0, "res": 1, "profile": "d", "walltime": 9999} for number in range(2)]
+    workload = {"nb_res": 4, "jobs": jobs, "profiles": {"d": {"type": "DelayProfile", "delay": 600}}}
+    (tmp_path / "w.json").write_text(json.dumps(workload))
+    study = Study(
+        scheduler=f"easy+site={tmp_path}/site.toml",
+        workload=str(tmp_path / "w.json"),
+        platform=str(tmp_path / "hosts.txt"),
+    )
+    (row,) = study.run(tmp_path / "runs", processes=1)
+    words = ["simulate", f"easy+site={tmp_path}/site.toml", "-p", tmp_path / "hosts.txt", "-w", tmp_path / "w.json"]
+    for option in ((), ("--events", tmp_path / "events.jsonl")):
+        (tmp_path / "events.jsonl").write_text(down(700.0, "3") + up(800.0, "3"))
+        done = json.loads(run_here(*words, *option, "--json", "-o", tmp_path / "out").out)["metrics"]
+        events = (tmp_path / "out" / "host_events.jsonl").read_text()
+        assert events.count('"window') == 2
+        rows = [line.split(",") for line in (tmp_path / "out" / "jobs.csv").read_text().splitlines()[1:]]
+        end = max(float(each[10]) for each in rows)
+        away = 2 * 300 + (100 if option else 0)
+        assert done["availability"] == pytest.approx(1 - away / (4 * end), rel=1e-6)
+        assert done["goodput"] == pytest.approx(1200 / (4 * end - away), rel=1e-6)
+        if not option:
+            assert row.metrics["availability"] == pytest.approx(done["availability"], rel=1e-6)
+            assert row.metrics["goodput"] == pytest.approx(done["goodput"], rel=1e-6)

@@ -19,6 +19,7 @@ from batprotocol.edc.scheduler import show_own
 
 if TYPE_CHECKING:
     from batprotocol.workloads.electricity import Trace
+    from batprotocol.workloads.host_events import Window
     from batprotocol.workloads.requests import Allocated, AttemptReport
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "pinned",
     "telling_of_signals",
     "telling_whose_fault",
+    "windows_of",
 ]
 
 
@@ -97,6 +99,15 @@ def attempts_of(scheduler: object) -> Sequence[AttemptReport] | None:
     from batprotocol.policies import Policy
 
     return scheduler.attempts if isinstance(scheduler, Policy) else None
+
+
+def windows_of(scheduler: object) -> Sequence[Window]:
+    """The reservations of the site of a policy; none of another scheduler."""
+    if not _may_be_policy():
+        return ()
+    from batprotocol.policies import Policy
+
+    return scheduler.windows if isinstance(scheduler, Policy) else ()
 
 
 def as_file(target: str) -> str:

@@ -71,6 +71,9 @@ fill(Profile *self, double now, long long free, PyObject *endings)
     for (Py_ssize_t number = 0; number < self->count; number++) {
         look_over(self->blocks[number]);
     }
+    for (Py_ssize_t number = 0; number < self->count; number++) {
+        loosen_around(self, number);
+    }
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -99,6 +102,7 @@ dealloc(Profile *self)
     }
     PyMem_Free(self->blocks);
     PyMem_Free(self->firsts);
+    PyMem_Free(self->bounds);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 

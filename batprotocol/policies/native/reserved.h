@@ -24,6 +24,7 @@ struct JobBlock {
     int is_known; /* whether `next` is up to date */
     double next;  /* the first start of those that are not due */
     double starts[TOGETHER], seconds[TOGETHER];
+    Py_ssize_t near[TOGETHER]; /* the block of the profile near which they start, perhaps */
     long long sizes[TOGETHER];
     Reserved *jobs[TOGETHER];
 };
@@ -126,6 +127,7 @@ move_jobs(JobBlock *to, int place, JobBlock *from, int first, int count)
     memmove(to->starts + place, from->starts + first, (size_t)count * sizeof *to->starts);
     memmove(to->seconds + place, from->seconds + first, (size_t)count * sizeof *to->seconds);
     memmove(to->sizes + place, from->sizes + first, (size_t)count * sizeof *to->sizes);
+    memmove(to->near + place, from->near + first, (size_t)count * sizeof *to->near);
     memmove(to->jobs + place, from->jobs + first, (size_t)count * sizeof *to->jobs);
 }
 
@@ -362,6 +364,7 @@ put(ReservedJobs *self, PyObject *rank, Reserved values)
     block->starts[at] = job->start;
     block->seconds[at] = job->expected - self->resolution / 2;
     block->sizes[at] = job->size;
+    block->near[at] = self->profile->near;
     block->is_known = 0;
     self->table[slot_of(self, job->number)] = job;
     self->jobs++;
@@ -463,7 +466,9 @@ static int
 move_forward(ReservedJobs *self, JobBlock *block, int at)
 {
     long long size = block->sizes[at];
+    self->profile->near = block->near[at];
     double before = block->starts[at], start = earliest_of(self->profile, size, block->seconds[at], before);
+    block->near[at] = self->profile->near;
     if (!(start < before)) {
         return 0;
     }

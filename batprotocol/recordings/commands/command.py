@@ -102,6 +102,18 @@ def stats(run: str, as_json: bool) -> None:
 )
 @click.option("--why", is_flag=True, help="Compare the schedules, and print why jobs start otherwise.")
 @click.option("--jobs", is_flag=True, help="Print all jobs that differ, and not only the first ones.")
+@click.option(
+    "--zone",
+    metavar="ZONE",
+    help="With a log: the zone of times that have none, as for an import.  [default: UTC]",
+)
+@click.option(
+    "--nodes",
+    metavar="FILE",
+    type=_path,
+    help="With a log: the nodes of the site, as for batproto import. Hosts have the numbers that the import gave them. "
+    "By default, they are numbered as in an import without this option.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing; only set the exit status.")
 @_full
 @click.pass_context
@@ -112,6 +124,8 @@ def diff(
     tolerance: float | None,
     why: bool,
     jobs: bool,
+    zone: str | None,
+    nodes: str | None,
     quiet: bool,
     full: bool,
 ) -> None:
@@ -126,7 +140,7 @@ def diff(
 
     RUN can also be the log of a resource manager that "batproto import" reads. The command then prints why each job
     starts otherwise, as far as the schedules show it: priority, node, limit, time, reservation, plan, or that it
-    follows from another job.
+    follows from another job. Give --zone and --nodes as to the import.
 
     A recording of a real Slurm, as tools/real_slurm.py makes it, can be RUN, too. Without a second RUN, the policy
     slurm simulates the recorded jobs, and the command compares this replay with the recording. Of an archive with
@@ -141,13 +155,14 @@ def diff(
       batproto diff before.tar.xz after.tar.xz
       batproto diff --jobs --tolerance 0.01 a.tar.xz b.tar.xz
       batproto diff -q results run.mcap
-      batproto diff sacct.txt results
+      batproto diff sacct.txt results --nodes slurm.conf --zone Europe/Paris
       batproto diff recorded/backfill/01.json.xz
     """
     from batprotocol.cli.terminal import Output
     from batprotocol.recordings.commands import difference as work
 
-    context.exit(work.diff(one, other, Output(), tolerance=tolerance, jobs=jobs, quiet=quiet, full=full, why=why))
+    options = {"jobs": jobs, "quiet": quiet, "full": full, "why": why}
+    context.exit(work.diff(one, other, Output(), tolerance=tolerance, zone=zone, nodes=nodes, **options))
 
 
 @click.command()

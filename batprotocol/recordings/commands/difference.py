@@ -64,6 +64,8 @@ def diff(
     quiet: bool,
     full: bool,
     why: bool = False,
+    zone: str | None = None,
+    nodes: str | None = None,
 ) -> int:
     """Compare two runs, print their first difference, and return the exit status.
 
@@ -76,18 +78,21 @@ def diff(
         quiet: print nothing.
         full: show the whole state, even if it is long.
         why: print the causes of the differences of two schedules; always if one of them is that of a log.
+        zone: with a log: the zone of its times that have none; None: UTC.
+        nodes: with a log: the file with the nodes of its machine; None: the nodes that jobs ran on.
     """
     try:
         if other is None:
             return _replayed(with_logs(one), output, tolerance, jobs=jobs, quiet=quiet)
-        first, second = with_logs(one, [other]), with_logs(other, [one])
+        first = with_logs(one, [other], zone=zone, nodes=nodes)
+        second = with_logs(other, [one], zone=zone, nodes=nodes)
         if why or not (first.has_messages and second.has_messages):
             silent = [run.given for run in (first, second) if not run.has_messages]
             without = " and ".join(silent)
             has = f"{'have' if len(silent) > 1 else 'has'} no messages: the" if silent else "the"
             about = without or one, f"{has} schedules are compared"
             both = first.schedule(), second.schedule()
-            return _schedules(*both, about, output, tolerance, jobs=jobs, quiet=quiet, why=why)
+            return _schedules(*both, about, output, tolerance, jobs=jobs, quiet=quiet, why=why, nodes=nodes)
         within = TOLERANCE if tolerance is None else tolerance
         with (
             first.conversation(from_its_beginning=False) as mine,
@@ -161,6 +166,7 @@ def _schedules(
     jobs: bool,
     quiet: bool,
     why: bool,
+    nodes: str | None = None,
 ) -> int:
     """Compare two schedules. `about` has the run of the first remark, and its sentence."""
     from batprotocol.studies.comparing import compare as schedules_compared
@@ -178,6 +184,10 @@ def _schedules(
     output.remark(about[0], f"{about[1]}, with a tolerance of {within:g} s")
     for schedule in (mine, theirs):
         remark_on(schedule, output)
+    for schedule in (mine, theirs):
+        if schedule.is_logged and nodes is None and any("hosts" in each.fields for each in different):
+            numbers = f"its {schedule.hosts:,} hosts are numbered in the order of their names"
+            output.remark(schedule.name, f"{numbers}; if it was imported with --nodes, give this option here, too")
     if not different:
         names = [("file", printable(mine.name)), ("", " and "), ("file", printable(theirs.name))]
         output.line(("good", "schedules alike: "), *names)

@@ -44,6 +44,8 @@ class NamedRun:
         recording: its recording, or None.
         log: its log of a resource manager, or None.
         slurm: its recording of a real Slurm, or None. One of the five is given.
+        zone: of a log: the zone of its times that have none; None: UTC.
+        nodes: of a log: the file with the nodes of its machine; None: the nodes that jobs ran on.
     """
 
     def __init__(
@@ -56,7 +58,11 @@ class NamedRun:
         recording: str | None = None,
         log: str | None = None,
         slurm: str | None = None,
+        zone: str | None = None,
+        nodes: str | None = None,
     ) -> None:
+        self._zone = zone
+        self._nodes = nodes
         self.given = given
         self.name = name
         self._table = table
@@ -135,8 +141,8 @@ class NamedRun:
             from batprotocol.sites.logs.formats import read_log
             from batprotocol.studies.comparing.schedules import schedule_of_log
 
-            with read_log(self._log) as log:
-                return schedule_of_log(log, name=self.name, hosts=hosts)
+            with read_log(self._log, zone=self._zone) as log:
+                return schedule_of_log(log, name=self.name, hosts=hosts, nodes=self._nodes)
         if self._slurm is not None:
             from batprotocol.studies.recorded import recorded_schedule
             from batprotocol.studies.slurm_recordings import read_recording
@@ -182,8 +188,19 @@ def opened(path: str, *, from_its_beginning: bool = True) -> Iterator[Capture]:
         yield run
 
 
-def with_logs(given: str, others: Sequence[str] = ()) -> NamedRun:
-    """The run of this name, as for `named`; or a log of a resource manager or a recording of a Slurm."""
+def with_logs(given: str, others: Sequence[str] = (), *, zone: str | None = None, nodes: str | None = None) -> NamedRun:
+    """The run of this name, as for `named`; or a log of a resource manager or a recording of a Slurm.
+
+    Args:
+        given: the name.
+        others: the names given with it, as for `named`.
+        zone: see `NamedRun`.
+        nodes: see `NamedRun`.
+
+    Raises:
+        ProtocolError: see `named`.
+        OSError: it cannot be read.
+    """
     from batprotocol.sites.logs.formats import is_logged
     from batprotocol.studies.slurm_recordings import is_recorded
 
@@ -191,7 +208,7 @@ def with_logs(given: str, others: Sequence[str] = ()) -> NamedRun:
         return NamedRun(given, given, slurm=given)
     found = named(given, others)
     if found.has_messages and is_logged(given):
-        return NamedRun(given, given, log=given)
+        return NamedRun(given, given, log=given, zone=zone, nodes=nodes)
     return found
 
 

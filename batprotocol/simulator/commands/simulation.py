@@ -21,7 +21,15 @@ from batprotocol._util.signals import Interrupts
 from batprotocol._util.tables import LeftOut
 from batprotocol.cli.parameters import other_protocol
 from batprotocol.cli.terminal import Output, ProgressBar, printable, report_left_out
-from batprotocol.edc.commands.scheduler import allocations_of, attempts_of, cap_of, is_policy, load, telling_whose_fault
+from batprotocol.edc.commands.scheduler import (
+    allocations_of,
+    attempts_of,
+    cap_of,
+    is_policy,
+    load,
+    telling_whose_fault,
+    windows_of,
+)
 from batprotocol.errors import InputError
 from batprotocol.model import FinalJobState, Message
 from batprotocol.model.planned_jobs import HostPlanner, PlannedJob
@@ -123,6 +131,7 @@ def run(options: SimulateOptions) -> int:
     if result is None:  # it is the scheduler's own fault, and has been reported
         return 1
     result.attempts, result.allocations = attempts_of(scheduler) or (), allocations_of(scheduler) or ()
+    result.windows = windows_of(scheduler)
     cap = cap_of(scheduler) if electricity is None or electricity.cap is None else None
     if electricity is not None:
         result.electricity = electricity
@@ -475,8 +484,7 @@ def print_groups(output: Output, by: str, groups: Mapping[str, Mapping[str, floa
     """Print a row for each group."""
     from batprotocol._util.grids import Grid, GridEntry
     from batprotocol.cli.terminal import print_grid, printable
-    from batprotocol.results.catalogue import metric_named
-    from batprotocol.results.units import usual_unit
+    from batprotocol.results.catalogue import metric_named, usual_unit
 
     shown = {
         name: usual_unit(metric_named(name, currency=currency), (metrics.get(name) for metrics in groups.values()))

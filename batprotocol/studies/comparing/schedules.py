@@ -403,20 +403,24 @@ def _used(jobs: Iterable[JobRow]) -> int:
 # The schedule that a log of a resource manager shows, as if it had been simulated: the other side of a comparison.
 
 
-def schedule_of_log(jobs: Iterable[LoggedJob], *, name: str, hosts: int | None = None) -> Schedule:
-    """The schedule of a log. Its hosts are those that jobs ran on, numbered in the order of their names.
+def schedule_of_log(
+    jobs: Iterable[LoggedJob], *, name: str, hosts: int | None = None, nodes: str | None = None
+) -> Schedule:
+    """The schedule of a log. Its hosts have the numbers that `batproto import` gives them.
 
     Args:
         jobs: the jobs of the log, which can be read more than once.
         name: its name in comparisons.
         hosts: the number of hosts; None: those of the log.
+        nodes: the file with the nodes of the machine, as `Import` takes it; None: those that jobs ran on, in the order
+            of their names.
 
     Raises:
         InputError: no job of the log ran, or the log cannot be read.
     """
     from batprotocol.sites.logs.imports import Import
 
-    made = Import(jobs, reservations=True)
+    made = Import(jobs, nodes=nodes, reservations=True)
     if not made.hosts:
         raise InputError("no job of the log ran, so there is no schedule to compare", file=name)
     workload = made.workload()
@@ -428,7 +432,18 @@ def schedule_of_log(jobs: Iterable[LoggedJob], *, name: str, hosts: int | None =
         row = _logged_row(workload, submission, data.get("recorded", {}))
         if row is not None:
             rows.append(row)
-    return Schedule(name=name, jobs=tuple(rows), hosts=hosts or len(made.hosts), is_logged=True, asked=asked)
+    remarks = []
+    if made.survey.rows > len(rows):
+        missing = made.survey.rows - len(rows)
+        remarks.append(f"{missing:,} of {made.survey.rows:,} jobs are left out: batproto import prints why")
+    return Schedule(
+        name=name,
+        jobs=tuple(rows),
+        hosts=hosts or len(made.hosts),
+        is_logged=True,
+        asked=asked,
+        remarks=tuple(remarks),
+    )
 
 
 def _logged_row(workload: Workload, submission: Submission, recorded: dict[str, Any]) -> JobRow | None:
