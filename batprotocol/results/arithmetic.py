@@ -1,7 +1,8 @@
 """Numbers and levels over time as Batsim computes them: 64 bits of precision on every platform.
 
 A number is a pair of doubles: the nearest double, and the remainder, which has eleven bits. Each operation rounds its
-exact result once, half to even. Numbers of 1e290 and more are computed as doubles.
+exact result once, half to even. Numbers of 1e290 and more are computed as doubles, and numbers nearer to 0 than 1e-250
+can lose their last digits.
 """
 
 from __future__ import annotations

@@ -394,7 +394,13 @@ def pair_of(value: Fraction) -> Pair:
 
 
 LARGEST = Fraction(sys.float_info.max)
-SECONDS = st.floats(0, 1e12) | st.integers(0, 10**9).map(lambda number: number / 7) | st.floats(1e-9, 1e-3)
+SECONDS = (
+    st.just(0.0)
+    | st.floats(1e-100, 1e12)
+    | st.integers(0, 10**9).map(lambda number: number / 7)
+    | st.floats(1e-9, 1e-3)
+)
+TINY = st.floats(5e-324, 1e-100)
 NUMBERS = st.builds(
     lambda one, other, sign: pair_of(sign * rounded(Fraction(one) + Fraction(other))),
     SECONDS,
@@ -433,6 +439,23 @@ def test_huge_numbers_are_doubles(huge: float) -> None:
     assert plus((huge, 0.0), (1.5, 0.0)) == (huge, 0.0)
     assert quotient((huge, 0.0), (4.0, 0.0)) == (huge / 4.0, 0.0)
     assert quotient((huge, 0.0), (1e-300, 0.0)) == (math.copysign(math.inf, huge), 0.0)
+
+
+@given(SECONDS | TINY, SECONDS | TINY)
+def test_sums_with_tiny_numbers_lose_less_than_the_smallest_double(one: float, other: float) -> None:
+    for found, value in (
+        (plus((one, 0.0), (other, 0.0)), Fraction(one) + Fraction(other)),
+        (difference((one, 0.0), (other, 0.0)), Fraction(one) - Fraction(other)),
+    ):
+        assert abs(exact(found) - rounded(value)) <= Fraction(5e-324)
+
+
+@given(SECONDS | TINY, TINY)
+def test_a_huge_stretch_is_a_double(turnaround: float, runtime: float) -> None:
+    if turnaround / runtime >= 1e290:
+        assert quotient((turnaround, 0.0), (runtime, 0.0)) == (turnaround / runtime, 0.0)
+    elif min(turnaround, runtime) >= 1e-250:
+        assert exact(quotient((turnaround, 0.0), (runtime, 0.0))) == rounded(Fraction(turnaround) / Fraction(runtime))
 
 
 @given(SECONDS, SECONDS, st.sampled_from([0.0]) | SECONDS)
