@@ -137,8 +137,8 @@ CASES: Final = (
 
 
 TITLES: Final = {
-    "Turns of the examples, and of the same schedulers in C++": "processor",
-    "The same turns, by the clock on the wall": "wall",
+    "Turns of the examples, and of the same schedulers in C++:": "processor",
+    "The same turns, by the clock on the wall:": "wall",
 }
 """The tables, and the part of `in_process.Spent` that each has."""
 
@@ -248,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     head, *rows = compared({**others, "batprotocol": sys.executable}, 2_000 if given.quick else 20_000, given.rounds)
     for title, kind in TITLES.items():
         found = [[row[0].removesuffix(f", {kind}"), *row[1:]] for row in rows if row[0].endswith(f", {kind}")]
-        print(f"{title}:\n\n{table([head, *found], given.markdown)}\n")
+        print(f"{title}\n\n{table([head, *found], given.markdown)}\n")
     return 0
 
 
