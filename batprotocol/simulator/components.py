@@ -12,7 +12,8 @@ import os
 from types import TracebackType
 from typing import Any
 
-from batprotocol._util.sockets import LARGEST, Requester
+from batprotocol._util.sockets import Requester
+from batprotocol._util.zmtp import LARGEST
 from batprotocol.errors import DecodeError, PeerGone
 from batprotocol.model import Message
 from batprotocol.wire import FORMATS, frames

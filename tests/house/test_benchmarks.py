@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import io
+import random
 import sys
+from pathlib import Path
 
 import pytest
+from servers import find
 from support import ROOT
 
 sys.path.append(str(ROOT / "tools"))
 
-from benchmark import builds, environments, logs, round_trip, turns
+from benchmark import builds, cpp, environments, in_process, logs, round_trip, turns
+
+from batprotocol import DelayProfile
+from batprotocol.edc.commands.scheduler import load
+from batprotocol.simulator import StaticJob, Workload
 
 WITHOUT_ENGINE = True
 
@@ -68,3 +75,42 @@ def test_turns_of_a_build_are_measured(policy: str) -> None:
     found = [builds.measure(sys.executable, case) for _ in range(2)]
     assert found[0].digest == found[1].digest
     assert all(each.seconds > 0 and each.megabytes > 0 for each in found)
+
+
+def crowded(seed: int) -> Workload:
+    """Jobs for 64 hosts that wait: some of them are too large, some have no walltime, and many end at the same time."""
+    draw, time, jobs = random.Random(seed), 0.0, []
+    for number in range(150):
+        time += draw.choice([0.0, draw.uniform(0, 30)])
+        walltime = draw.choice([50.0, 100.0, round(draw.uniform(1, 300), 2)])
+        profile = DelayProfile(walltime * draw.choice([0.5, 1.0, 2.0]))
+        size = draw.choice([1, 2, 5, 16, 30, 64, 65])
+        given = walltime if draw.random() < 0.9 else None
+        jobs.append(StaticJob(f"{number}", time, size, profile, walltime=given))
+    return Workload(jobs, {})
+
+
+@pytest.mark.slow
+def test_schedulers_in_cpp_decide_as_the_examples(tmp_path: Path) -> None:
+    """Over a socket, and in the process of a host as Batsim is one."""
+    for needed in ("flatc", "g++", "flatbuffers/flatbuffers.h", "zmq.h"):
+        find(needed)
+    host, in_cpp = in_process.compiled(str(tmp_path)), cpp.scheduled(tmp_path)
+    for case in cpp.CASES[:2]:
+        for seed in range(10):
+            messages, replies = turns.recorded(load(case.example)(), crowded(seed))
+            said = [message.to_binary() for message in messages]
+            for manner in in_cpp[case.scheduler]:
+                spent, decided = cpp.played(host, str(tmp_path), manner, said)
+                assert decided == replies[1:]
+                assert all(spent)
+
+
+@pytest.mark.slow
+def test_turns_are_measured_beside_those_in_cpp() -> None:
+    for needed in ("flatc", "g++", "flatbuffers/flatbuffers.h", "zmq.h"):
+        find(needed)
+    head, *rows = cpp.compared({"this one": sys.executable}, 30, 1)
+    assert head[1:] == ["C++", "this one"]
+    assert len(rows) == len(cpp.CASES) * 2 * len(in_process.Spent._fields)
+    assert all(float(row[1]) > 0 for row in rows)

@@ -205,7 +205,8 @@ def measure(python: str, case: Case) -> Spent:
     if not case.policy:
         return _study(python, case)
     given = [python, "-c", _TURNS if case.turns else _PROGRAM, json.dumps(case._asdict()), str(_EXAMPLES)]
-    done = subprocess.run(given, check=True, capture_output=True, text=True)
+    # In another folder, as Python imports from the current one first.
+    done = subprocess.run(given, check=True, capture_output=True, text=True, cwd=tempfile.gettempdir())
     return Spent(*json.loads(done.stdout))
 
 
@@ -229,7 +230,11 @@ def _study(python: str, case: Case) -> Spent:
 def differing(before: str, after: str, count: int) -> list[str]:
     """The random simulations whose results differ between two builds: the number and the policy of each."""
     given = [[python, "-c", _EQUAL, str(count)] for python in (before, after)]
-    programs = [subprocess.Popen(each, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for each in given]
+    folder = tempfile.gettempdir()
+    programs = [
+        subprocess.Popen(each, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder)
+        for each in given
+    ]
     lines = [program.communicate()[0].splitlines() for program in programs]
     if any(program.returncode for program in programs):
         raise RuntimeError(f"expected {count} simulations, got {len(lines[0])} and {len(lines[1])}")

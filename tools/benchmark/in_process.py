@@ -8,8 +8,6 @@ socket, Batsim itself would need more time to send and receive. The benchmark ne
 
 from __future__ import annotations
 
-import logging
-import multiprocessing
 import os
 import statistics
 import struct
@@ -18,9 +16,8 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Sequence
-from multiprocessing.connection import Connection
 from pathlib import Path
-from time import process_time_ns
+from time import perf_counter_ns
 from typing import Final, NamedTuple
 
 # Run as a script, it measures the installed batprotocol, or without one the source tree.
@@ -30,8 +27,6 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 import zmq
 
 from batprotocol import Doubles, ExternalEventListAndFilename, Host, HostState, MessageBuilder
-from batprotocol.edc import run
-from batprotocol.edc.commands.scheduler import load
 from batprotocol.edc.embedded import options
 from batprotocol.wire import binary, frames
 from benchmark import turns
@@ -63,53 +58,89 @@ def packed(said: Sequence[bytes]) -> bytes:
     return b"".join(struct.pack("<I", len(frame)) + frame for frame in said)
 
 
-def hosted(program: str, folder: str, target: str, engine: str, said: Sequence[bytes], *arguments: str) -> list[str]:
-    """Play messages through a scheduler in the host's process; what the host prints."""
+def hosted(program: str, folder: str, library: Sequence[str], said: Sequence[bytes], *options: str) -> list[str]:
+    """Play messages to a library in the host's process; what the host prints. The replies are in the file `replies`.
+
+    Args:
+        program: the host.
+        folder: the folder for the messages and the replies.
+        library: the library and its initialization data.
+        said: the messages.
+        options: options of the host.
+    """
     Path(folder, "messages").write_bytes(packed(said))
-    command = [program, *arguments, options.library(), options.carried(target)]
-    environment = {**os.environ, "BATPROTOCOL_ENGINE": engine}
     done = subprocess.run(
-        [*command, f"{folder}/messages", f"{folder}/replies"],
-        env=environment,
+        [program, *options, *library, f"{folder}/messages", f"{folder}/replies"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         check=True,
+        cwd=folder,  # else Python would import what is here, and not what is installed
     )
     return done.stdout.split()
 
 
-def serve(target: str, engine: str, endpoint: str, results: Connection) -> None:
-    """A scheduler as a process; it reports when it is ready, and its cost."""
-    logging.disable()  # the warnings about no-op, which leaves jobs undone
-    binary.use_engine(engine)
-    began = 0
-
-    def bound(endpoint: str) -> None:
-        nonlocal began
-        results.send(endpoint)
-        began = process_time_ns()
-
-    run(load(target)(), endpoint, on_bound=bound)
-    results.send(process_time_ns() - began)
+def unpacked(data: bytes) -> list[bytes]:
+    """The messages of a file of the host."""
+    found, at = [], 0
+    while at < len(data):
+        (size,) = struct.unpack_from("<I", data, at)
+        found.append(data[at + 4 : at + 4 + size])
+        at += 4 + size
+    return found
 
 
-def served(folder: str, target: str, engine: str, said: Sequence[bytes]) -> float:
-    """Play messages over the socket; what the scheduler's process took, in nanoseconds."""
-    spawn = multiprocessing.get_context("spawn")
-    receiving, sending = spawn.Pipe(duplex=False)
+SERVE: Final = """
+import logging, sys
+from time import process_time_ns
+from batprotocol.edc import run
+from batprotocol.edc.scheduler import load
+logging.disable()  # the warnings about no-op, which leaves jobs undone
+begin = 0
+def bound(endpoint):
+    global begin
+    print("bound", flush=True)
+    begin = process_time_ns()
+run(load(sys.argv[1])(), sys.argv[2], on_bound=bound)
+print(process_time_ns() - begin)
+"""
+"""A program that serves a scheduler: it prints that it is bound, and what the simulation took of the processor."""
+
+
+class Spent(NamedTuple):
+    """A simulation in nanoseconds: of the processor on the scheduler's side, and by the clock on the wall."""
+
+    processor: float
+    wall: float
+
+
+def served(folder: str, command: Sequence[str], said: Sequence[bytes], replies: list[bytes] | None = None) -> Spent:
+    """Play messages over the socket to a program as `SERVE`.
+
+    Args:
+        folder: the folder for the socket.
+        command: the program and its arguments; the endpoint comes behind them.
+        said: the messages.
+        replies: gets the hello with its flags, and the replies.
+    """
     endpoint = f"ipc://{folder}/edc.sock"
-    process = spawn.Process(target=serve, args=(target, engine, endpoint, sending))
-    process.start()
-    receiving.recv()
-    with zmq.Context() as context, context.socket(zmq.REQ) as socket:
-        socket.connect(endpoint)
-        for frame in (frames.encode_init(""), *said):
-            socket.send(frame)
-            socket.recv()
-    cost = float(receiving.recv())
-    process.join()
-    return cost
+    words = [*command, endpoint]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder) as program:
+        assert program.stdout is not None
+        program.stdout.readline()
+        with zmq.Context() as context, context.socket(zmq.REQ) as socket:
+            socket.connect(endpoint)
+            found = []
+            socket.send(frames.encode_init(""))
+            found.append(socket.recv())
+            begin = perf_counter_ns()
+            for frame in said:
+                socket.send(frame)
+                found.append(socket.recv())
+            wall = perf_counter_ns() - begin
+        if replies is not None:
+            replies += found
+        return Spent(float(program.stdout.readline()), wall)
 
 
 def measured(jobs: int, rounds: int, engines: Sequence[str]) -> dict[tuple[str, str], Cost]:
@@ -123,8 +154,10 @@ def measured(jobs: int, rounds: int, engines: Sequence[str]) -> dict[tuple[str, 
         program = compiled(folder)
         for _ in range(rounds):
             for (name, engine), found in samples.items():
-                inside = float(hosted(program, folder, CASES[name], engine, said[name], "--clock")[0])
-                outside = served(folder, CASES[name], engine, said[name])
+                os.environ["BATPROTOCOL_ENGINE"] = engine
+                library = options.library(), options.carried(CASES[name])
+                inside = float(hosted(program, folder, library, said[name], "--clock")[0])
+                outside = served(folder, [sys.executable, "-c", SERVE, CASES[name]], said[name]).processor
                 found.append(Cost(inside / len(said[name]), outside / len(said[name])))
     return {
         key: Cost(
@@ -151,7 +184,9 @@ def calls(times: int, engines: Sequence[str]) -> dict[str, tuple[float, float, i
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(folder)
         for engine in engines:
-            full, empty, growth, *_ = hosted(program, folder, CASES["no-op"], engine, said, "--repeat", str(times))
+            os.environ["BATPROTOCOL_ENGINE"] = engine
+            library = options.library(), options.carried(CASES["no-op"])
+            full, empty, growth, *_ = hosted(program, folder, library, said, "--repeat", str(times))
             found[engine] = float(full), float(empty), int(growth)
     return found
 

@@ -39,11 +39,13 @@ from batprotocol.simulator import Platform, Simulator, StaticJob, Workload, Work
 from batprotocol.wire import FORMATS, binary
 from benchmark.tables import parser_for, table
 
-__all__ = ["PARTS", "SCHEDULERS", "Budget", "main", "measured", "recorded"]
+__all__ = ["PARTS", "SCHEDULERS", "Budget", "delays", "main", "measured", "recorded"]
 
 PARTS: Final = ("receive", "decode", "rules", "handlers", "rules of the reply", "encode", "send")
 FCFS = f"{Path(__file__).resolve().parent.parent.parent / 'examples' / 'fcfs.py'}:FCFS"
 _UNANSWERED = {SimulationBeginsEvent, JobSubmittedEvent}
+UNDONE: Final = frozenset(["simulation.ends-early"])
+"""The rule that no-op breaks on purpose: it leaves all jobs as they are."""
 AHEAD = 100
 """How many messages the peer is ahead."""
 
@@ -70,17 +72,25 @@ SCHEDULERS: Final[dict[str, Callable[[], Scheduler]]] = {"no-op": NoOp, "FCFS": 
 """The measured schedulers, by name."""
 
 
-def recorded(scheduler: Scheduler, jobs: int) -> tuple[list[Message], list[Message]]:
+def delays(jobs: int) -> Workload:
+    """Jobs of one host that come each second and take ten."""
+    static = [StaticJob(f"{number}", float(number), 1, "delay") for number in range(jobs)]
+    return Workload(static, {"delay": WorkloadProfile(DelayProfile(10.5))})
+
+
+def recorded(scheduler: Scheduler, jobs: int | Workload) -> tuple[list[Message], list[Message]]:
     """The messages of Batsim to a scheduler, from that of SimulationBeginsEvent on, and the hello and the replies.
 
-    The scheduler that answers nothing gets the messages that FCFS gets, and leaves them without an answer.
+    Args:
+        scheduler: the scheduler. The one that answers nothing gets the messages that FCFS gets, and leaves them
+            without an answer.
+        jobs: the jobs for 64 hosts, or the number of `delays`.
     """
     if isinstance(scheduler, NoOp):
         said = [message for message in recorded(SCHEDULERS["FCFS"](), jobs)[0] if _is_submission(message)]
         said.append(Message(said[-1].now, (SimulationEndsEvent(),)))
         return said, [hello_of(scheduler, ""), *(Message(message.now, ()) for message in said)]
-    static = [StaticJob(f"{number}", float(number), 1, "delay") for number in range(jobs)]
-    workload = Workload(static, {"delay": WorkloadProfile(DelayProfile(10.5))})
+    workload = delays(jobs) if isinstance(jobs, int) else jobs
     simulator = Simulator(Platform.homogeneous(64), [workload])
     session = Session(lambda text: hello_of(scheduler, text))
     session.hear_init("")
@@ -126,7 +136,7 @@ def one_round(scheduler: Scheduler, said: Sequence[bytes], endpoint: str, format
     """All turns of a simulation."""
     global _offering
     formats = FORMATS[format]
-    session = Session(lambda text: hello_of(scheduler, text), format)
+    session = Session(lambda text: hello_of(scheduler, text), format, intended=UNDONE)
     session.hear_init("")
     session.answer()
     attend = attend_to(scheduler)

@@ -31,13 +31,30 @@ typedef struct {
     int64_t *begins; /* of each part */
     Py_ssize_t *slots; /* the place of the set of each part in the pool; those behind the last part are unused */
     Word *pool;
+    struct size *sizes; /* of the set of each part, at the same places as in the pool */
     Word *scratch; /* some sets for what is going on */
     Run *runs, *sorted;
     Py_ssize_t *lengths;
     Py_ssize_t ahead; /* the next job that may start now */
+    /* The plans of the last run that are kept, those that this run has made so far first: `KeptPlans` of reservations.py */
+    struct made *made;
+    Word *made_sets;
+    Py_ssize_t made_count, made_known, made_room;
+    int64_t serial, serials; /* of the last plan of this run, and the last one that was given */
+    long long footing;       /* the number of what the run stands on; 0: nothing is kept */
 } Plan;
 
-enum { ROOM, USABLE, MINE, CHOSEN, OPEN, COMPLETING, FITTING, ASKED, GIVEN, SETS };
+struct size {
+    int64_t count; /* the nodes */
+    int rises;     /* whether it has a node that the part before it lacks */
+};
+
+struct made {
+    int64_t first, last, at, serial;
+    int is_open; /* whether it lasts to the end of the window */
+};
+
+enum { ROOM, USABLE, MINE, CHOSEN, OPEN, COMPLETING, FITTING, ASKED, GIVEN, ALL, SETS };
 
 /* Sets */
 
@@ -205,6 +222,12 @@ set_of(const Plan *self, Py_ssize_t place)
     return self->pool + self->slots[place] * self->words;
 }
 
+static inline struct size *
+size_at(const Plan *self, Py_ssize_t place)
+{
+    return self->sizes + self->slots[place];
+}
+
 static inline Word *
 scratch_of(const Plan *self, int which)
 {
@@ -255,6 +278,12 @@ make_room(Plan *self, Py_ssize_t room)
         return -1;
     }
     self->pool = pool;
+    struct size *sizes = PyMem_Realloc(self->sizes, (size_t)room * sizeof *sizes);
+    if (!sizes) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->sizes = sizes;
     for (Py_ssize_t slot = self->room; slot < room; slot++) {
         slots[slot] = slot;
     }
@@ -284,6 +313,7 @@ cut(Plan *self, int64_t time)
     self->slots[place] = slot;
     self->count++;
     memcpy(set_of(self, place), set_of(self, place - 1), size_of(self->words));
+    *size_at(self, place) = (struct size){size_at(self, place - 1)->count, 0};
     return place;
 }
 
@@ -314,12 +344,55 @@ reserve(Plan *self, int64_t start, int64_t end, const Word *nodes)
         for (Py_ssize_t at = 0; at < self->words; at++) {
             set[at] &= ~nodes[at];
         }
+        size_at(self, place)->count = count_of(set, self->words);
+    }
+    for (Py_ssize_t place = first > 1 ? first : 1; place <= last && place < self->count; place++) {
+        struct size *size = size_at(self, place);
+        if (size->rises || place == last) { /* no others have more than the part before them */
+            size->rises = exceeds(set_of(self, place), set_of(self, place - 1), self->words);
+        }
     }
     for (Py_ssize_t place = last < self->count ? last : self->count - 1; place >= (first > 1 ? first : 1); place--) {
         if (!memcmp(set_of(self, place), set_of(self, place - 1), size_of(self->words))) {
             drop(self, place);
         }
     }
+    return 0;
+}
+
+/* A run has made a plan: `KeptPlans.plan` of reservations.py. -1 without memory. */
+static int
+note_made(Plan *self, int64_t first, int64_t last, const Word *nodes)
+{
+    int64_t now = self->begins[0];
+    last = last < first + self->resolution ? first + self->resolution : last;
+    if (first >= self->end) {
+        return 0;
+    }
+    if (self->made_count == self->made_room) {
+        Py_ssize_t room = self->made_room ? 2 * self->made_room : 64;
+        struct made *made = PyMem_Realloc(self->made, (size_t)room * sizeof *made);
+        self->made = made ? made : self->made;
+        Word *sets = made ? PyMem_Realloc(self->made_sets, (size_t)room * size_of(self->words)) : NULL;
+        if (!sets) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        self->made_sets = sets;
+        self->made_room = room;
+    }
+    struct made *known = self->made + self->made_count;
+    Word *set = self->made_sets + self->made_count * self->words;
+    int is_open = last >= self->end;
+    if (self->made_count == self->made_known || known->first != first || known->last != last ||
+        known->is_open != is_open || memcmp(set, nodes, size_of(self->words)) || last <= now ||
+        (known->at < first && first <= now)) {
+        *known = (struct made){first, last, now, ++self->serials, is_open};
+        memcpy(set, nodes, size_of(self->words));
+        self->made_known = self->made_count + 1;
+    }
+    self->made_count++;
+    self->serial = known->serial;
     return 0;
 }
 
@@ -393,9 +466,45 @@ ended(const Releases *releases, double time)
     return low;
 }
 
+/* The same as `next_room` for a job that may have all nodes. Up to a part that rises, each has those of the next one. */
+static int64_t
+next_room_of_all(const Plan *self, int64_t start, int64_t length, int64_t count, const Releases *releases)
+{
+    Py_ssize_t words = self->words, last = self->count - 1, first = place_of(self, start);
+    Word *room = scratch_of(self, ROOM);
+    for (;;) {
+        Py_ssize_t place = first;
+        int64_t end = start + length;
+        while (place < last && self->begins[place] <= end && !size_at(self, place + 1)->rises) {
+            place++;
+        }
+        if (place == last || self->begins[place] > end) {
+            return start;
+        }
+        first = place + 1;
+        int64_t later = self->begins[first];
+        if (size_at(self, place)->count >= count) {
+            const Word *free = releases->free + ended(releases, (double)(later + 1)) * words;
+            both(room, set_of(self, place), free, words);
+            if (count_of(room, words) >= count) {
+                for (place = first; place < self->count && self->begins[place] <= end; place++) {
+                    both(room, room, set_of(self, place), words);
+                }
+                if (count_of(room, words) >= count) {
+                    return start;
+                }
+            }
+        }
+        start = later;
+    }
+}
+
 static int64_t
 next_room(const Plan *self, int64_t start, int64_t length, const Word *nodes, int64_t count, const Releases *releases)
 {
+    if (!exceeds(scratch_of(self, ALL), nodes, self->words)) {
+        return next_room_of_all(self, start, length, count, releases);
+    }
     Py_ssize_t words = self->words, last = self->count - 1, first = place_of(self, start);
     Word *room = scratch_of(self, ROOM);
     for (;;) {

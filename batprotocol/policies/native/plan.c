@@ -13,6 +13,34 @@
 
 /* The plan */
 
+static const long long MOST = 1LL << 52;
+
+/* A run begins. What earlier ones have planned is kept, if they had the same nodes and a window as long. */
+static int
+begin_run(Plan *self, long long begin, long long end, PyObject *nodes)
+{
+    Word *set = scratch_of(self, ALL), *given = scratch_of(self, GIVEN);
+    if (begin < -MOST || begin > MOST || end < -MOST || end > MOST) {
+        PyErr_SetString(PyExc_ValueError, "expected times of less than 2^52 seconds");
+        return -1;
+    }
+    if (set_from(nodes, given, self->words) < 0) {
+        return -1;
+    }
+    if (!self->count || end - begin != self->end - self->begins[0] || memcmp(set, given, size_of(self->words))) {
+        self->made_known = 0;
+    }
+    self->count = 1;
+    self->begins[0] = begin;
+    self->end = end;
+    self->ahead = self->made_count = 0;
+    self->serial = 0;
+    memcpy(set, given, size_of(self->words));
+    memcpy(set_of(self, 0), given, size_of(self->words));
+    *size_at(self, 0) = (struct size){count_of(given, self->words), 0};
+    return 0;
+}
+
 static PyObject *
 new_plan(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(names))
 {
@@ -22,8 +50,7 @@ new_plan(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(names))
     if (!PyArg_ParseTuple(arguments, "LLOLn:Plan", &begin, &end, &nodes, &resolution, &width)) {
         return NULL;
     }
-    const long long most = 1LL << 52;
-    if (begin < -most || begin > most || end < -most || end > most || resolution < 0 || resolution > most) {
+    if (resolution < 0 || resolution > MOST) {
         PyErr_SetString(PyExc_ValueError, "expected times of less than 2^52 seconds");
         return NULL;
     }
@@ -33,7 +60,6 @@ new_plan(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(names))
         return NULL;
     }
     self->words = words;
-    self->end = end;
     self->resolution = resolution;
     self->scratch = PyMem_Calloc(SETS, size_of(words));
     self->runs = PyMem_Malloc((size_t)(32 * words + 1) * sizeof *self->runs);
@@ -46,14 +72,23 @@ new_plan(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(names))
     else if (make_room(self, 64) < 0) {
         Py_CLEAR(self);
     }
-    else {
-        self->count = 1;
-        self->begins[0] = begin;
-        if (set_from(nodes, set_of(self, 0), words) < 0) {
-            Py_CLEAR(self);
-        }
+    else if (begin_run(self, begin, end, nodes) < 0) {
+        Py_CLEAR(self);
     }
     return (PyObject *)self;
+}
+
+PyDoc_STRVAR(begin_doc, "begin($self, begin, end, nodes, /)\n--\n\nA run begins: nothing is planned in it yet.");
+
+static PyObject *
+plan_begin(Plan *self, PyObject *arguments)
+{
+    long long begin, end;
+    PyObject *nodes;
+    if (!PyArg_ParseTuple(arguments, "LLO:begin", &begin, &end, &nodes) || begin_run(self, begin, end, nodes) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
 }
 
 static void
@@ -62,10 +97,13 @@ free_plan(Plan *self)
     PyMem_Free(self->begins);
     PyMem_Free(self->slots);
     PyMem_Free(self->pool);
+    PyMem_Free(self->sizes);
     PyMem_Free(self->scratch);
     PyMem_Free(self->runs);
     PyMem_Free(self->sorted);
     PyMem_Free(self->lengths);
+    PyMem_Free(self->made);
+    PyMem_Free(self->made_sets);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -84,7 +122,7 @@ plan_reserve(Plan *self, PyObject *arguments)
     PyObject *nodes;
     Word *set = scratch_of(self, GIVEN);
     if (!PyArg_ParseTuple(arguments, "LLO:reserve", &start, &end, &nodes) || set_from(nodes, set, self->words) < 0 ||
-        reserve(self, start, end, set) < 0) {
+        reserve(self, start, end, set) < 0 || note_made(self, start, end, set) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -281,48 +319,22 @@ too_late(const Plan *self, Loop *loop, int64_t time)
     no_later(loop, (double)(until > loop->now ? until : loop->now));
 }
 
-/* Plan a job: `_plan` of loops.py. */
-static int
-keep(Plan *self, Loop *loop, PyObject *job, const Row *row, int64_t start, int64_t first, int64_t last, double earlier)
-{
-    const Word *chosen = scratch_of(self, CHOSEN);
-    if (!(loop->is_single && earlier != 0) && reserve(self, first, last, chosen) < 0) {
-        return -1;
-    }
-    no_later(loop, (self->count > 1 ? (double)self->begins[1] : INFINITY) - 1);
-    if (last >= self->end) {
-        no_later(loop, (double)(last - self->end + loop->now - 1));
-    }
-    loop->has_moved |= share_some(chosen, scratch_of(self, OPEN), self->words);
-    if ((loop->notes || row->flags & ASKS) &&
-        ask(loop->owner, plans_name, job, row->partition) < 0) {
-        return -1;
-    }
-    if (earlier == 0 || (double)start < earlier) {
-        PyObject *time = PyLong_FromLongLong(start), *nodes = time ? number_of(chosen, self->words) : NULL;
-        if (nodes) {
-            set_field(job, PLANNED, time);
-            set_field(job, PLANNED_NODES, nodes);
-        }
-        Py_XDECREF(time);
-        Py_XDECREF(nodes);
-        return nodes ? 0 : -1;
-    }
-    return 0;
-}
+/* What the search for the plan of a job has found. */
+typedef struct {
+    int64_t start, first, last; /* of its plan, whose nodes are CHOSEN */
+    double same;                /* the last second at which a search finds the same with the same `until` */
+} Found;
 
-/* Test a job: `_test` of loops.py. 1: it may start now, and nothing has changed; 0: it has a plan or none; -1. */
+enum { NO_PLAN = 0, STARTS = 1, HAS_PLAN = 2 };
+
+/* Search the plan of a job: `_search` of loops.py. It may start now, has a plan or none; -1 with an exception. */
 static int
-test(Plan *self, Loop *loop, PyObject *job, const Row *row)
+search(Plan *self, Loop *loop, PyObject *job, const Row *row, int only_now, Found *plan)
 {
     Py_ssize_t words = self->words;
     Word *usable = scratch_of(self, USABLE), *mine = scratch_of(self, MINE), *chosen = scratch_of(self, CHOSEN);
     int64_t now = loop->now, length = row->length, later = now;
-    int misses = 0, only_now = loop->orders ? ask(loop->owner, is_not_reserved_name, job, row->partition) : 0;
-    double earlier = PyFloat_AsDouble(job_field(job, PLANNED));
-    if (only_now < 0 || (earlier == -1.0 && PyErr_Occurred())) {
-        return -1;
-    }
+    int misses = 0;
     both(mine, row->nodes, scratch_of(self, ASKED), words);
     double moves = begin_after(self, now + length) - (double)length - 1;
     if (row->flags & CHOOSES) {
@@ -335,7 +347,7 @@ test(Plan *self, Loop *loop, PyObject *job, const Row *row)
         }
         if (begin > self->end) {
             too_late(self, loop, begin);
-            break;
+            return NO_PLAN;
         }
         later = usable_nodes(self, begin, begin + length, mine, usable);
         int found = 0;
@@ -352,7 +364,7 @@ test(Plan *self, Loop *loop, PyObject *job, const Row *row)
             no_later(loop, moves);
         }
         if (!found) {
-            break;
+            return NO_PLAN;
         }
         loop->has_moved |= begin > start;
         start = begin > start ? begin : start;
@@ -363,11 +375,12 @@ test(Plan *self, Loop *loop, PyObject *job, const Row *row)
         if (start <= now + 1) {
             loop->until = (double)now;
         }
+        plan->same = (double)(start - 2) < plan->same ? (double)(start - 2) : plan->same;
         if (start <= now) {
-            return 1;
+            return STARTS;
         }
         if (only_now) {
-            break;
+            return NO_PLAN;
         }
         if (later && start > later) {
             continue;
@@ -375,7 +388,7 @@ test(Plan *self, Loop *loop, PyObject *job, const Row *row)
         int64_t first = rounded(self, loop, start), last = rounded(self, loop, start + length);
         if (start > self->end) {
             too_late(self, loop, start);
-            break;
+            return NO_PLAN;
         }
         if (first >= self->end) {
             loop->until = (double)now;
@@ -385,7 +398,97 @@ test(Plan *self, Loop *loop, PyObject *job, const Row *row)
             misses++;
             continue;
         }
-        return keep(self, loop, job, row, start, first, last, earlier);
+        plan->start = start;
+        plan->first = first;
+        plan->last = last;
+        return HAS_PLAN;
+    }
+}
+
+/* Search the plan of a job, unless what an earlier search has found is still valid: the first steps of `_test`. */
+static int
+find(Plan *self, Loop *loop, PyObject *job, Row *row, int only_now, Found *plan)
+{
+    Word *chosen = scratch_of(self, CHOSEN);
+    double until = loop->until, now = (double)loop->now;
+    int moved = loop->has_moved, found, is_kept = self->footing && !only_now;
+    if (is_kept && row->footing == self->footing && row->serial == self->serial && now <= row->until &&
+        now <= row->same) {
+        *plan = (Found){row->start, row->first, row->end, row->same};
+        memcpy(chosen, row->chosen, size_of(self->words));
+        found = row->has_plan ? HAS_PLAN : NO_PLAN;
+        loop->has_moved |= row->has_moved;
+        no_later(loop, row->until);
+        return found;
+    }
+    loop->until = plan->same = INFINITY;
+    loop->has_moved = 0;
+    found = search(self, loop, job, row, only_now, plan);
+    row->footing = 0;
+    if (is_kept && (found == NO_PLAN || found == HAS_PLAN) && loop->until > now && plan->same > now) {
+        row->footing = self->footing;
+        row->serial = self->serial;
+        row->has_plan = found == HAS_PLAN;
+        row->start = row->has_plan ? plan->start : 0;
+        row->first = row->has_plan ? plan->first : 0;
+        row->end = row->has_plan ? plan->last : 0;
+        row->until = loop->until;
+        row->same = plan->same;
+        row->has_moved = loop->has_moved;
+        memcpy(row->chosen, chosen, size_of(self->words));
+    }
+    loop->has_moved |= moved;
+    no_later(loop, until);
+    return found;
+}
+
+/* Plan a job: `_plan` of loops.py. */
+static int
+keep(Plan *self, Loop *loop, PyObject *job, const Row *row, const Found *plan, double earlier)
+{
+    const Word *chosen = scratch_of(self, CHOSEN);
+    if (!(loop->is_single && earlier != 0) && (reserve(self, plan->first, plan->last, chosen) < 0 ||
+                                               note_made(self, plan->first, plan->last, chosen) < 0)) {
+        return -1;
+    }
+    no_later(loop, (self->count > 1 ? (double)self->begins[1] : INFINITY) - 1);
+    if (plan->last >= self->end) {
+        no_later(loop, (double)(plan->last - self->end + loop->now - 1));
+    }
+    loop->has_moved |= share_some(chosen, scratch_of(self, OPEN), self->words);
+    if ((loop->notes || row->flags & ASKS) &&
+        ask(loop->owner, plans_name, job, row->partition) < 0) {
+        return -1;
+    }
+    if (earlier == 0 || (double)plan->start < earlier) {
+        PyObject *time = PyLong_FromLongLong(plan->start), *nodes = time ? number_of(chosen, self->words) : NULL;
+        if (nodes) {
+            set_field(job, PLANNED, time);
+            set_field(job, PLANNED_NODES, nodes);
+        }
+        Py_XDECREF(time);
+        Py_XDECREF(nodes);
+        return nodes ? 0 : -1;
+    }
+    return 0;
+}
+
+/* Test a job: `_test` of loops.py. 1: it may start now, and nothing has changed; 0: it has a plan or none; -1. */
+static int
+test(Plan *self, Loop *loop, PyObject *job, Row *row)
+{
+    int only_now = loop->orders ? ask(loop->owner, is_not_reserved_name, job, row->partition) : 0;
+    double earlier = PyFloat_AsDouble(job_field(job, PLANNED));
+    if (only_now < 0 || (earlier == -1.0 && PyErr_Occurred())) {
+        return -1;
+    }
+    Found plan = {0};
+    int found = find(self, loop, job, row, only_now, &plan);
+    if (found == HAS_PLAN) {
+        return keep(self, loop, job, row, &plan, earlier);
+    }
+    if (found != NO_PLAN) {
+        return found < 0 ? -1 : 1;
     }
     return row->flags & ASKS && ask(loop->owner, rejects_name, job, row->partition) < 0 ? -1 : 0;
 }
@@ -485,13 +588,13 @@ plan_unplan(Plan *Py_UNUSED(self), PyObject *entries)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(run_doc, "run($self, owner, entries, place, releases, nodes, completing, settings, state, /)\n--\n\n"
+PyDoc_STRVAR(run_doc, "run($self, owner, entries, place, releases, nodes, completing, settings, state, footing, /)\n--\n\n"
                       "Go on with entries. Nodes: those that are neither down nor drained, and those that jobs are "
                       "leaving. Settings: now, epoch, whether to ask the owner for each job if it is admitted, if it "
                       "has no reservation, and to tell it what is planned, whether a job has one reservation; the most "
                       "tests, starts and parts. State: how many were tested and started, whether one has moved, "
                       "`until`. The result: why it ends (0: it is done, 1: a job for Python, 2: one that may start), "
-                      "the place, and the state.");
+                      "the place, and the state. Footing: the number of what the run stands on; 0: nothing is kept.");
 
 static PyObject *
 plan_run(Plan *self, PyObject *arguments)
@@ -499,10 +602,10 @@ plan_run(Plan *self, PyObject *arguments)
     Loop loop;
     Py_ssize_t place, words = self->words;
     PyObject *nodes, *completing;
-    if (!PyArg_ParseTuple(arguments, "OO!nO!OO(LLppppddd)(LLpd):run", &loop.owner, &PyList_Type, &loop.entries, &place,
+    if (!PyArg_ParseTuple(arguments, "OO!nO!OO(LLppppddd)(LLpd)L:run", &loop.owner, &PyList_Type, &loop.entries, &place,
                           &releases_type, &loop.releases, &nodes, &completing, &loop.now, &loop.epoch, &loop.asks,
                           &loop.orders, &loop.notes, &loop.is_single, &loop.tests, &loop.starts, &loop.parts,
-                          &loop.tested, &loop.started, &loop.has_moved, &loop.until)) {
+                          &loop.tested, &loop.started, &loop.has_moved, &loop.until, &self->footing)) {
         return NULL;
     }
     if (place < 0 || loop.releases->words != words || !entry_type) {
@@ -521,6 +624,7 @@ plan_run(Plan *self, PyObject *arguments)
 }
 
 static PyMethodDef plan_methods[] = {
+    {"begin", (PyCFunction)plan_begin, METH_VARARGS, begin_doc},
     {"reserve", (PyCFunction)plan_reserve, METH_VARARGS, reserve_doc},
     {"second_begin", (PyCFunction)plan_second_begin, METH_NOARGS, second_begin_doc},
     {"begin_after", (PyCFunction)plan_begin_after, METH_VARARGS, begin_after_doc},

@@ -178,6 +178,12 @@ typedef struct {
     int64_t least, count, length; /* nodes, those with what the partition wants, and seconds */
     Py_ssize_t words;
     Word *nodes;
+    /* What the last search for its plan has found, and what that stands on: `KeptLook` of reservations.py */
+    long long footing; /* 0: nothing is kept */
+    int64_t serial, start, first, end;
+    double until, same;
+    int has_moved, has_plan;
+    Word *chosen; /* behind the nodes */
 } Row;
 
 static void
@@ -244,7 +250,9 @@ new_row(PyObject *owner, PyObject *job, PyObject *partition, Py_ssize_t words)
         row->count = count;
         row->length = length;
         row->words = words;
-        row->nodes = PyMem_Malloc(size_of(words));
+        row->footing = 0;
+        row->nodes = PyMem_Malloc(2 * size_of(words));
+        row->chosen = row->nodes + words;
         if (!row->nodes) {
             PyErr_NoMemory();
         }

@@ -52,6 +52,8 @@ _BEGINS: Final = ("slurm:", "slurm=")
 _PHASES: Final = (
     *("full", "limits", "reservations", "turn", "backfill", "priorities", "epilog", "others", "cleaning", "epoch"),
 )
+_LENGTHS: Final = ("epilog", "others", "cleaning", "epoch")
+"""Phases that are lengths; the others are moments, which may be before the simulation."""
 _SEED: Final = "seed"
 _DIGITS: Final = 18
 _reported: set[str] = set()
@@ -151,6 +153,10 @@ def _changes(text: str) -> dict[str, float]:
             raise SlurmNameError(
                 f"{shown(text)} is not a policy: expected {expected} with a number of seconds, or {_SEED} with a whole "
                 f"number, got {shown(f'{key}={value}')}{near}"
+            )
+        if key in _LENGTHS and number < 0:
+            raise SlurmNameError(
+                f"{shown(text)} is not a policy: {key} is a length of time, expected >= 0, got {value}"
             )
         changed[key] = int(value) if key == _SEED else number
     return changed

@@ -77,6 +77,11 @@ class Consumable:
         self._stopped: dict[NodeShare, NodeShare] = {}  # what is left of shares whose jobs operators have suspended
 
     @property
+    def changes(self) -> int:
+        """How often running jobs have taken resources, or given some back."""
+        return self._room.changes
+
+    @property
     def used(self) -> int:
         """The nodes that have jobs."""
         return self._used
@@ -97,6 +102,10 @@ class Consumable:
     def passing_weights(self) -> tuple[int, ...]:
         """The parts of the nodes' weights that looks at jobs with GPUs leave behind."""
         return tuple(self._farness) if self._has_gres else ()
+
+    def leave_weights(self, weights: tuple[int, ...]) -> None:
+        """Leave such parts behind, as a look at a job would."""
+        self._farness = list(weights) if weights else self._farness
 
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""

@@ -329,9 +329,9 @@ class Controller:
             self._clock.ran_backfill(state.now, is_new=self._has_moved)
             state.idle_cycles += 1
             return
-        self.is_backfilling = True
-        before, self._weights = self._starts.any_switches, self._selection.passing_weights()
-        ran = run_backfill(self._queue, self, self.cluster.loops, self.second, state.phases.epoch, is_quick=is_quick)
+        before, self._weights, self.is_backfilling = self._starts.any_switches, self._selection.passing_weights(), True
+        epoch, kept = state.phases.epoch, self._starts.plans
+        ran = run_backfill(self._queue, self, self.cluster.loops, self.second, epoch, is_quick=is_quick, kept=kept)
         self.is_backfilling = False
         self._clock.ran_backfill(self._state.now, is_new=ran.started > 0 or ran.has_moved)
         self._state.idle_cycles = 0 if ran.started else self._state.idle_cycles + 1

@@ -10,18 +10,23 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, cast
 
 from batprotocol.policies.slurm.cluster import FOREVER, ClusterPartition
 from batprotocol.policies.slurm.queue import (
     JobStage,
-    NodeShare,
     RankedEntry,
     SlurmEntry,
     SlurmJob,
     SlurmQueue,
 )
-from batprotocol.policies.slurm.reservations import NodeReservations, PlannedNodes
+from batprotocol.policies.slurm.reservations import (
+    KeptLook,
+    KeptPlans,
+    NodeReservations,
+    PlannedNodes,
+    PlannedStart,
+)
 from batprotocol.policies.slurm.rules import SlurmRules
 from batprotocol.policies.slurm.selection import HetStarts, Linear, NodeReleases, PossibleStart, _plan
 from batprotocol.sites.slurm.configuration import SchedulerParameters
@@ -292,7 +297,14 @@ class BackfillResult(NamedTuple):
 
 
 def run_backfill(
-    queue: SlurmQueue, starter: JobStarter, loops: SchedulerParameters, now: int, epoch: int, *, is_quick: bool = True
+    queue: SlurmQueue,
+    starter: JobStarter,
+    loops: SchedulerParameters,
+    now: int,
+    epoch: int,
+    *,
+    is_quick: bool = True,
+    kept: KeptPlans | None = None,
 ) -> BackfillResult:
     """Run the loop once.
 
@@ -303,26 +315,32 @@ def run_backfill(
         now: the second.
         epoch: the seconds of the day at which the simulation began, as times are rounded on the clock.
         is_quick: whether it takes short cuts: it ends as soon as no more job can start now.
+        kept: the plans of earlier runs, of which some may still be valid; None: all plans are made anew.
     """
     is_plain = not (loops.assoc_limit_stop or loops.bf_licenses)
     linear = starter.whole_nodes if is_quick and _plan is not None and is_plain else None
     if linear is None or not now + loops.bf_window < _LAST:
-        return _BackfillRun(starter, loops, now, epoch, is_quick).run(queue)
-    return _CompiledRun(starter, loops, now, epoch, linear).run(queue)
+        return _BackfillRun(starter, loops, now, epoch, is_quick, kept).run(queue)
+    return _CompiledRun(starter, loops, now, epoch, linear, kept).run(queue)
 
 
 _LAST: Final = 2.0**52
 """Times before this second are exact in C."""
+_MayKeep: TypeAlias = KeptPlans | None
 
 
 class _BackfillRun:
     """One run of the loop."""
 
-    def __init__(self, starter: JobStarter, loops: SchedulerParameters, now: int, epoch: int, is_quick: bool) -> None:
+    def __init__(
+        self, starter: JobStarter, loops: SchedulerParameters, now: int, epoch: int, is_quick: bool, kept: _MayKeep
+    ) -> None:
         self.is_quick, self.linear = is_quick, starter.whole_nodes if is_quick else None
         self.starter, self.loops, self.now, self.epoch = starter, loops, now, epoch
         self.window_end = now + int(loops.bf_window)
         self.resolution = int(loops.bf_resolution)
+        is_alone = loops.assoc_limit_stop or loops.bf_licenses or loops.bf_one_resv_per_job
+        self.kept = kept if is_quick and not is_alone else None
         self.space = self._space()
         self.counts: Counter[object] = Counter()
         self.tested = self.started = 0
@@ -338,6 +356,8 @@ class _BackfillRun:
         self.licenses = starter.rules.licenses.planned(now) if loops.bf_licenses else None
 
     def _space(self) -> PlannedNodes:
+        if self.kept is not None:
+            self.kept.begin(self.now, self.window_end, self.starter.available, self.resolution)
         return PlannedNodes(self.now, self.window_end, self.starter.available, self.resolution)
 
     def _frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
@@ -357,7 +377,7 @@ class _BackfillRun:
             entry.job.planned, entry.job.planned_nodes = 0, 0
         ahead = 0  # the next job that may start now: plans only take nodes, so that those before it never may
         for place, entry in enumerate(reservations.attempts(entries, self.now, account_of)):
-            job, partition = entry.job, entry.partition
+            job = entry.job
             if is_quick and self.has_moved:
                 ahead = max(ahead, place)
                 while ahead < len(entries) and not self.may_start(entries[ahead][2]):
@@ -371,7 +391,7 @@ class _BackfillRun:
             is_full = loops.bf_node_space_size and len(self.space) >= loops.bf_node_space_size
             if is_full or (loops.bf_max_job_start and self.started >= loops.bf_max_job_start):
                 break
-            self._look(job, partition)
+            self._look(entry)
 
     def _start_together(self) -> None:
         """Start the heterogeneous jobs whose components can all start now. Slurm does not mind the plan then."""
@@ -384,7 +404,8 @@ class _BackfillRun:
             if self.starter.start_together(timed):
                 self.started += len(parts)
 
-    def _look(self, job: SlurmJob, partition: ClusterPartition) -> None:
+    def _look(self, entry: SlurmEntry) -> None:
+        job, partition = entry.job, entry.partition
         if not partition.access.takes_quality(job.quality):
             return  # a job of an account that the partition does not take has nodes set aside
         self.tested += 1
@@ -393,7 +414,7 @@ class _BackfillRun:
             self.until = self.until if others == math.inf else self.now
             return
         if self.admits(job, partition):
-            self._test(job, partition)
+            self._test(entry)
 
     def admits(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether a job is tested, whatever the nodes are. It counts as looked at then."""
@@ -467,12 +488,46 @@ class _BackfillRun:
             return min(1.0, limit), limit
         return job.time_min if 0 < job.time_min < limit else limit, limit
 
-    def _test(self, job: SlurmJob, partition: ClusterPartition) -> None:
-        """Plan a job, or start it."""
-        starter, now = self.starter, self.now
+    def _test(self, entry: SlurmEntry) -> None:
+        """Plan a job, or start it, without a search if an earlier run has made the same one."""
+        job, partition, earlier, kept = entry.job, entry.partition, entry.job.planned, self.kept
         only_now = self.is_not_reserved(job, partition)
+        is_kept = kept is not None and not (only_now or job.het or job.leaves or job.reservation)
+        terms = self._terms(job, partition) if is_kept else ()
+        look = kept.find(entry, terms) if kept is not None and is_kept else None
+        if look is None:
+            until, moved, self.until, self.has_moved, self.same = self.until, self.has_moved, math.inf, False, math.inf
+            found = self._search(job, partition, only_now=only_now)
+            look = KeptLook(found, self.until, self.same, self.has_moved)
+            if kept is not None and found is not _STARTED:
+                kept.note(entry, terms, look if is_kept and min(look.until, look.same) > self.now else None)
+            self.until, self.has_moved = until, moved
+        self.until, self.has_moved = min(self.until, look.until), self.has_moved or look.has_moved
+        plan = look.plan
+        if plan is _STARTED:
+            if kept is not None:
+                kept.renew()
+            return
+        if plan is None or self._has_no_reservation(job, partition, plan.nodes):
+            if plan is not None:
+                job.planned = plan.start if not earlier else min(plan.start, earlier)
+            self.note_rejection(job, partition)
+            return
+        self._plan(job, partition, plan, earlier)
+        if self.licenses is not None and job.licenses:
+            self.licenses.plan(job.licenses, plan.start, plan.start + int(self._minutes(job, partition)[0] * 60))
+        if self.loops.assoc_limit_stop and self._blocks(job, partition, is_limited=plan.is_limited):
+            self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), plan.start)
+
+    def _terms(self, job: SlurmJob, partition: ClusterPartition) -> tuple[object, ...]:
+        """The values of a job that a search looks at, as far as they may change while the job waits."""
+        return self._minutes(job, partition)[0], self.starter.rules.most_nodes(job, partition), _TERMS(job)
+
+    def _search(self, job: SlurmJob, partition: ClusterPartition, *, only_now: bool) -> PlannedStart | None:
+        """Find the plan of a job, or start it, which `_STARTED` says; None: it has no plan."""
+        starter, now = self.starter, self.now
         minutes, limit = self._minutes(job, partition)
-        earlier, later, misses, is_limited = job.planned, max(now, self._blocked_until(job)), 0, False
+        later, misses, is_limited = max(now, self._blocked_until(job)), 0, False
         is_part = job.het is not None
         others = int(self.hets.look(job, partition)) if is_part else 0
         licenses = self.licenses if job.licenses else None
@@ -494,7 +549,7 @@ class _BackfillRun:
             left = starter.reservations.usable(job, begin, minutes)
             if left is None or begin > self.window_end:
                 self._is_too_late(begin if left is not None else now)
-                break
+                return None
             nodes = left.nodes & mine
             end = max(begin, now) + length
             nodes, later = self.space.usable(begin, end, nodes)
@@ -510,7 +565,7 @@ class _BackfillRun:
             if begin <= now:
                 self.until = min(self.until, moves)
             if found is None:
-                break
+                return None
             start, placement = max(begin, found.start), found.placement
             if licenses is not None and start < (free := licenses.first(job, start, length)):
                 later = free
@@ -520,6 +575,7 @@ class _BackfillRun:
                 start, later = now + 1, 0
             if start <= now + 1:
                 self.until = now
+            self.same = min(self.same, start - 2)  # then `until` is another one
             if is_part:
                 self.hets.note(job, partition, start)
             elif start <= now:
@@ -534,24 +590,24 @@ class _BackfillRun:
                     if task is not job:
                         job.planned, job.planned_nodes = task.planned, task.planned_nodes
                         self.tasks[job.array or ""].append(job)
-                    return
+                    return _STARTED
                 if outcome == StartOutcome.PREEMPTS:
                     self.preempting.add(job)
                 if outcome == StartOutcome.SKIPPED or (
                     outcome == StartOutcome.LIMITED and not self.loops.assoc_limit_stop
                 ):
-                    break
+                    return None
                 later = 0
                 if outcome == StartOutcome.LIMITED:
                     start, is_limited = now + _LIMITED, True
             if start > now and only_now:
-                break
+                return None
             if later and start > later:
                 continue
             first, last = self._rounded(start), self._rounded(start + length)
             if start > self.window_end:
                 self._is_too_late(start)
-                break
+                return None
             if first >= self.window_end:  # the plan of a later run has these nodes
                 self.until = now
             if start > now and self.space.overlaps(first, last, placement.nodes):
@@ -559,17 +615,8 @@ class _BackfillRun:
                 misses += 1
                 continue
             if is_part and self.hets.blocks(job, partition, start):
-                break
-            if self._has_no_reservation(job, partition, placement):
-                job.planned = start if not earlier else min(start, earlier)
-                break
-            self._plan(job, partition, start, first, last, placement, earlier)
-            if licenses is not None:
-                licenses.plan(job.licenses, start, start + length)
-            if self.loops.assoc_limit_stop and self._blocks(job, partition, is_limited=is_limited):
-                self.blocked[job.quality] = max(self.blocked.get(job.quality, 0), start)
-            return
-        self.note_rejection(job, partition)
+                return None
+            return PlannedStart(start, first, last, placement.nodes, is_limited)
 
     def _takes_any_nodes(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether only the number of free nodes decides when a job can start: with fewer, it starts no earlier."""
@@ -604,14 +651,14 @@ class _BackfillRun:
             begin = space.begin_after(int(begin))
         return found
 
-    def _has_no_reservation(self, job: SlurmJob, partition: ClusterPartition, placement: NodeShare) -> bool:
+    def _has_no_reservation(self, job: SlurmJob, partition: ClusterPartition, nodes: int) -> bool:
         """Whether no nodes are set aside for a job: a limit would keep it waiting now, or its quality never has any."""
         rules = self.starter.rules
         if rules.reserves_nothing(job):
             return True
         if self.loops.assoc_limit_stop or not rules.has_limits:
             return False
-        return rules.is_limited(job, partition, count=placement.nodes.bit_count())
+        return rules.is_limited(job, partition, count=nodes.bit_count())
 
     def note_rejection(self, job: SlurmJob, partition: ClusterPartition) -> None:
         """A job has no plan: the other tasks of its array have none, either."""
@@ -633,25 +680,18 @@ class _BackfillRun:
         size, epoch = self.resolution, self.epoch
         return (time + epoch) // size * size - epoch
 
-    def _plan(
-        self,
-        job: SlurmJob,
-        partition: ClusterPartition,
-        start: int,
-        first: int,
-        last: int,
-        placement: NodeShare,
-        earlier: float,
-    ) -> None:
+    def _plan(self, job: SlurmJob, partition: ClusterPartition, plan: PlannedStart, earlier: float) -> None:
         if not (self.loops.bf_one_resv_per_job and earlier):
-            self.space.reserve(first, last, placement.nodes)
+            self.space.reserve(plan.first, plan.last, plan.nodes)
+            if self.kept is not None:
+                self.kept.plan(plan)
         self.until = min(self.until, self.space.second_begin() - 1)
-        if last >= self.window_end:
-            self.until = min(self.until, last - self.window_end + self.now - 1)
-        self.has_moved |= bool(placement.nodes & self.starter.idle)  # the state of these nodes becomes "planned"
+        if plan.last >= self.window_end:
+            self.until = min(self.until, plan.last - self.window_end + self.now - 1)
+        self.has_moved |= bool(plan.nodes & self.starter.idle)  # the state of these nodes becomes "planned"
         self.note_plan(job, partition)
-        if not earlier or start < earlier:
-            job.planned, job.planned_nodes = start, placement.nodes
+        if not earlier or plan.start < earlier:
+            job.planned, job.planned_nodes = plan.start, plan.nodes
 
     def note_plan(self, job: SlurmJob, partition: ClusterPartition) -> None:
         """A job has a plan."""
@@ -661,6 +701,13 @@ class _BackfillRun:
             self.tasks.setdefault(job.array, []).append(job)
 
 
+_STARTED: Final = PlannedStart(0, 0, 0, 0)
+"""The search for a plan has started the job."""
+_TERMS: Final = attrgetter(
+    *("allowed", "required", "min_nodes", "max_nodes", "takes_least", "tasks", "cpus_per_task", "is_contiguous"),
+    *("memory", "memory_per_cpu", "gres", "gpus", "is_exclusive", "alternatives", "counts"),
+)
+"""The values of a job that decide about its nodes and that operators change."""
 _LIKENESS: Final = attrgetter(
     *("restarts", "limit", "min_nodes", "max_nodes", "tasks", "cpus_per_task", "memory", "gres", "gpus", "priority")
 )
@@ -679,9 +726,11 @@ _PLAIN, _ASKS, _CHOOSES = 1, 2, 4
 class _CompiledRun(_BackfillRun):
     """One run of the loop: in C up to a job that may start or is not plain, in Python for this one, and so on."""
 
-    def __init__(self, starter: JobStarter, loops: SchedulerParameters, now: int, epoch: int, linear: Linear) -> None:
+    def __init__(
+        self, starter: JobStarter, loops: SchedulerParameters, now: int, epoch: int, linear: Linear, kept: _MayKeep
+    ) -> None:
         self._nodes = linear
-        super().__init__(starter, loops, now, epoch, is_quick=True)
+        super().__init__(starter, loops, now, epoch, is_quick=True, kept=kept)
         limits = loops.bf_max_job_user_part, loops.bf_max_job_part, loops.bf_max_job_assoc, loops.bf_max_job_user
         counts = loops.bf_job_part_count_reserve is not None
         self.settings = (
@@ -698,8 +747,14 @@ class _CompiledRun(_BackfillRun):
 
     def _space(self) -> Plan:
         assert _plan is not None
-        linear, starter = self._nodes, self.starter
-        plan: Plan = _plan.Plan(self.now, self.window_end, starter.available, self.resolution, linear.width)
+        self._footings, self.kept = self.kept, None  # the plan in C keeps what it has found
+        kept, end, nodes = self._footings, self.window_end, self.starter.available
+        if kept is not None and kept.native is not None:
+            kept.native.begin(self.now, end, nodes)
+            return kept.native
+        plan: Plan = _plan.Plan(self.now, end, nodes, self.resolution, self._nodes.width)
+        if kept is not None:
+            kept.native = plan
         return plan
 
     def _frees(self, job: SlurmJob, partition: ClusterPartition) -> NodeReleases | None:
@@ -712,15 +767,16 @@ class _CompiledRun(_BackfillRun):
         while True:
             nodes, completing = starter.available, starter.completing
             state = self.tested, self.started, self.has_moved, self.until
+            footing = 0 if self._footings is None else self._footings.renew()
             why, place, state = plan.run(
-                self, entries, place, linear.releases(), nodes, completing, self.settings, state
+                self, entries, place, linear.releases(), nodes, completing, self.settings, state, footing
             )
             self.tested, self.started, self.has_moved, self.until = state
             if why == _TO_THE_END:
                 break
             _, _, entry = entries[place]
             look = self._look if why == _NOT_PLAIN else self._test
-            look(entry.job, entry.partition)
+            look(entry)
             place += 1
 
     def row_of(self, job: SlurmJob, partition: ClusterPartition) -> tuple[int, int, int, int, int]:

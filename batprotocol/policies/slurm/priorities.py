@@ -423,9 +423,33 @@ class MultifactorPriorities:
 
     def _in_tree(self, now: int) -> list[int]:
         for job in self._jobs.values():
-            self._charge(job, now)
+            if job.started is not None:
+                self._charge(job, now)
         self.shares.rank()
-        return [number for number, job in self._jobs.items() if self._is_changed(job, now)]
+        rules, shares, changed, is_free = self._rules, self.shares, list[int](), not self._rules.increase_only
+        weight_age, max_age, weight = rules.weight_age, rules.max_age, rules.weight_fairshare if self._calculates else 0
+        for number, job in self._jobs.items():
+            facts, accrued = job.facts, job.accrued
+            is_plain = is_free and facts.fixed is None and len(job.steady) == 1
+            if not is_plain or job.held or job.started is not None:
+                if self._is_changed(job, now):
+                    changed.append(number)
+                continue
+            # the same as `_set`, which is too slow for thousands of jobs that wait
+            if accrued is not None and weight_age:
+                waited = now - accrued
+                job.age = age = weight_age * (1.0 if waited >= max_age else waited / max_age if waited > 0 else 0.0)
+            else:
+                age = job.age
+            if weight and job.share is not None:
+                job.fairshare = weight * shares.factor(job.share)
+            name, assoc, size, partition, qos, tres = job.steady[0]
+            found = age + assoc + job.fairshare + size + partition + qos + tres - facts.nice
+            priority = int(found) if 1.0 <= found < HIGHEST else 1 if found < 1.0 else HIGHEST
+            if job.priorities.get(name) != priority:
+                job.priorities = {name: priority}
+                changed.append(number)
+        return changed
 
     def _charge(self, job: _Job, now: int) -> None:
         """Charge a job for the time since the last calculation."""

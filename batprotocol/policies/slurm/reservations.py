@@ -21,14 +21,18 @@ from batprotocol.workloads.host_events import Window
 from batprotocol.workloads.host_events.events import UserId
 
 if TYPE_CHECKING:
+    from batprotocol.policies._plan import Plan
     from batprotocol.policies.slurm.selection import NodeReleases
 
 __all__ = [
+    "KeptLook",
+    "KeptPlans",
     "LicenseReservation",
     "Licenses",
     "NodeReservation",
     "NodeReservations",
     "PlannedNodes",
+    "PlannedStart",
     "Usable",
 ]
 
@@ -586,3 +590,169 @@ class PlannedNodes(Steps[int]):
                 if room.bit_count() >= count:
                     return start
             start = later
+
+
+class PlannedStart(NamedTuple):
+    """The plan of a job.
+
+    Attributes:
+        start: when it starts.
+        first, last: from when to when its nodes are set aside, in steps of bf_resolution.
+        nodes: its nodes.
+        is_limited: whether a limit keeps it waiting (assoc_limit_stop).
+    """
+
+    start: int
+    first: int
+    last: int
+    nodes: int
+    is_limited: bool = False
+
+
+# Plans that live from one run of backfill to the next
+
+
+class KeptLook(NamedTuple):
+    """What the search for the plan of a job has found.
+
+    Attributes:
+        plan: its plan; None: it has none.
+        until: the last second at which a run at which it has this plan does the same.
+        same: the last second at which the search finds the same with the same `until`, which counts, too.
+        has_moved: whether its start was moved behind the plan of another one.
+    """
+
+    plan: PlannedStart | None
+    until: float
+    same: float
+    has_moved: bool
+
+
+class _Kept(NamedTuple):
+    """A look that is kept with its entry, and what it stands on."""
+
+    look: KeptLook
+    footing: int
+    serial: int
+    terms: tuple[object, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+class _Made(NamedTuple):
+    """A plan in the order in which a run has made it.
+
+    Attributes:
+        first, last, nodes: as it was made.
+        at: the second of that run.
+        is_open: whether it lasts to the end of the window.
+        serial: a number that no other one has.
+    """
+
+    first: int
+    last: int
+    nodes: int
+    at: int
+    is_open: bool
+    serial: int
+
+
+class KeptPlans:
+    """The plans of the last run of backfill, and what its searches have found.
+
+    A run plans jobs in order. The plan that a search finds for a job follows from the plans before it, from the
+    footing of the run, from what the job asks for, and from the second. So it is found without a search if
+
+    - the run has made the same plans so far, in the same order, whatever other jobs it has looked at. A plan is the
+      same at a later second if that cuts nothing off from it, and if it ends on the same side of the window's end;
+    - the footing is the same: the running jobs with their nodes and ends, none of which is over, the states of nodes,
+      limits and partitions, and no reservation;
+    - the job asks for the same, and the weights of nodes that looks at jobs with GPUs leave behind are the same;
+    - the second is not after the last one at which the search finds the same (`KeptLook`).
+
+    If a job starts in a run, what this run has found before does not count any more.
+
+    Args:
+        footing: tells the footing of a run, as a value that changes with it; None: nothing may be kept.
+        weights: tells the weights of nodes that looks leave behind.
+        leave: leaves such weights behind.
+    """
+
+    def __init__(
+        self,
+        footing: Callable[[], tuple[object, ...] | None],
+        weights: Callable[[], tuple[int, ...]],
+        leave: Callable[[tuple[int, ...]], None],
+    ) -> None:
+        self._tell, self._weights, self._leave = footing, weights, leave
+        self._footing: tuple[object, ...] | None = None
+        self._space: tuple[int, ...] = ()
+        self._made: list[_Made] = []
+        self._now = self._end = self._resolution = 0
+        self._count = self._serial = 0  # of the plans that this run has made so far, and of the last of them
+        self._serials = self._number = 0  # the last ones that were given
+        self._left: tuple[int, ...] = ()
+        self.native: Plan | None = None
+        """The same in C, which has plans of its own; None: not yet."""
+
+    def begin(self, now: int, end: int, nodes: int, resolution: int) -> None:
+        """A run begins.
+
+        Args:
+            now: its second.
+            end: the end of its window.
+            nodes: the nodes that it plans.
+            resolution: the seconds in which it plans.
+        """
+        space = nodes, resolution, end - now
+        if space != self._space:
+            self._space = space
+            self._made.clear()
+        self._now, self._end, self._resolution, self._count, self._serial = now, end, resolution, 0, 0
+        self.renew()
+
+    def renew(self) -> int:
+        """Something may have changed what the run stands on. Returns the number of the footing; 0: nothing is kept."""
+        footing = self._tell()
+        if footing is None or footing != self._footing:
+            self._footing = footing
+            self._number += 1
+        self._left = self._weights()
+        return 0 if footing is None else self._number
+
+    def find(self, entry: SlurmEntry, terms: tuple[object, ...]) -> KeptLook | None:
+        """The look at an entry that an earlier run has kept; None: there is none that is still valid."""
+        kept = entry.row
+        if not isinstance(kept, _Kept) or (kept.footing, kept.serial) != (self._number, self._serial):
+            return None
+        look = kept.look
+        if self._footing is None or self._now > min(look.until, look.same) or kept.terms != terms:
+            return None
+        if kept.before is not self._left and kept.before != self._left:
+            return None
+        if kept.after is not kept.before:
+            self._left = kept.after
+            self._leave(kept.after)
+        return look
+
+    def note(self, entry: SlurmEntry, terms: tuple[object, ...], look: KeptLook | None) -> None:
+        """A search has been made; None: what it has found is not kept."""
+        before, after = self._left, self._weights()
+        self._left = before if before == after else after
+        entry.row = None if look is None else _Kept(look, self._number, self._serial, terms, before, self._left)
+
+    def plan(self, plan: PlannedStart) -> None:
+        """A plan is made."""
+        first, last, nodes = plan.first, max(plan.last, plan.first + self._resolution), plan.nodes
+        if first >= self._end:
+            return
+        is_open, known = last >= self._end, self._made[self._count] if self._count < len(self._made) else None
+        is_same = known is not None and (first, last, nodes, is_open) == (
+            *(known.first, known.last, known.nodes, known.is_open),
+        )
+        if known is None or not is_same or last <= self._now or known.at < first <= self._now:
+            del self._made[self._count :]
+            self._serials += 1
+            known = _Made(first, last, nodes, self._now, is_open, self._serials)
+            self._made.append(known)
+        self._count, self._serial = self._count + 1, known.serial

@@ -124,6 +124,10 @@ class NodeSelector(Protocol):
     """The nodes, with what running jobs have of them."""
 
     @property
+    def changes(self) -> int:
+        """How often running jobs have taken nodes, or given some back."""
+
+    @property
     def used(self) -> int:
         """The nodes that have jobs."""
 
@@ -154,6 +158,9 @@ class NodeSelector(Protocol):
 
     def passing_weights(self) -> tuple[int, ...]:
         """The parts of the nodes' weights that looks at jobs leave behind, for the looks at others."""
+
+    def leave_weights(self, weights: tuple[int, ...]) -> None:
+        """Leave such parts behind, as a look at a job would."""
 
     def now(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
@@ -499,7 +506,7 @@ class Linear:
         self._is_quick = is_quick
         self._tree = tree_of(cluster)
         self._weights = weight_groups(cluster)
-        self._busy = 0
+        self._busy = self.changes = 0
         self._holders = NodeHolders()
         self.overlaps = self._takes_turns = cluster.gang is not None
         """Whether a node may have two jobs, of which one is suspended."""
@@ -527,6 +534,9 @@ class Linear:
         """Nothing."""
         return ()
 
+    def leave_weights(self, weights: tuple[int, ...]) -> None:
+        """Do nothing."""
+
     def take(self, job: SlurmJob) -> None:
         """A job starts on its placement."""
         assert job.placement is not None
@@ -534,7 +544,7 @@ class Linear:
             self._holders.enter(job)
             self._busy |= job.placement.nodes
         insort(self._ends, (job.end, (self._records.made_at(job), job.number), job.placement.nodes))
-        self._freed = self._frees = self._releases = None
+        self._change()
 
     def give_back(self, job: SlurmJob) -> None:
         """A job has left its nodes."""
@@ -542,6 +552,10 @@ class Linear:
         self._let_go(job)
         record = self._records.made_at(job), job.number
         del self._ends[bisect_left(self._ends, (job.end, record, job.placement.nodes))]
+        self._change()
+
+    def _change(self) -> None:
+        self.changes += 1
         self._freed = self._frees = self._releases = None
 
     def _let_go(self, job: SlurmJob) -> None:
@@ -557,14 +571,14 @@ class Linear:
         """An operator suspends a job: others can have its nodes."""
         self.overlaps = True
         self._let_go(job)
-        self._freed = self._frees = self._releases = None
+        self._change()
 
     def go_on(self, job: SlurmJob) -> None:
         """A job that an operator has suspended has its nodes again."""
         assert job.placement is not None
         self._holders.enter(job)
         self._busy |= job.placement.nodes
-        self._freed = self._frees = self._releases = None
+        self._change()
 
     def now(
         self, job: SlurmJob, partition: ClusterPartition, nodes: int, without: Iterable[SlurmJob] = ()
@@ -635,7 +649,6 @@ class Linear:
     def releases(self) -> Releases:
         """The same as `frees`, for the plan in C, which there is."""
         if self._releases is None:
-            assert _plan is not None
             self._releases = _plan.Releases(self.width, self._ends, ~self._busy & ((1 << self.width) - 1))
         return self._releases
 
@@ -652,14 +665,7 @@ class Linear:
 
     def _first(self, nodes: int, free: int, count: int, freed: list[int]) -> int:
         """The first end after which so many of the nodes are free."""
-        low, high = 0, len(freed)
-        while low < high:
-            middle = (low + high) // 2
-            if (nodes & (free | freed[middle])).bit_count() >= count:
-                high = middle
-            else:
-                low = middle + 1
-        return low
+        return bisect_left(freed, count, key=lambda each: (nodes & (free | each)).bit_count())
 
     def takes_best_fit(self, job: SlurmJob, partition: ClusterPartition) -> bool:
         """Whether a job gets the `best_fit` of the free nodes."""

@@ -27,7 +27,7 @@ from batprotocol.policies.slurm.queue import (
     SlurmJob,
     SlurmQueue,
 )
-from batprotocol.policies.slurm.reservations import NodeReservations
+from batprotocol.policies.slurm.reservations import KeptPlans, NodeReservations
 from batprotocol.policies.slurm.rules import SlurmRules, victims_of
 from batprotocol.policies.slurm.selection import (
     Linear,
@@ -40,15 +40,11 @@ from batprotocol.policies.slurm.selection import (
 )
 
 __all__ = [
-    "Consumable",
     "ControllerActions",
     "ControllerState",
     "Endings",
     "JobPriorities",
-    "Linear",
-    "NodeSelector",
     "NodeStates",
-    "PossibleStart",
     "PossibleStarts",
     "TimeLimits",
     "selection_of",
@@ -246,18 +242,15 @@ class ControllerState:
         self.queue = SlurmQueue(is_fifo=cluster.is_fifo, is_above=rules.preemption.is_above)
         self.clock = LoopClock(cluster.loops, phases, backfills=cluster.backfills, time_slice=cluster.time_slice)
         self.waiting = IneligibleJobs()
-        self.jobs: dict[str, SlurmJob] = {}
-        self.running: dict[str, SlurmJob] = {}
-        self.ended: dict[str, SlurmJob] = {}
+        self.jobs, self.running, self.ended = dict[str, SlurmJob](), dict[str, SlurmJob](), dict[str, SlurmJob]()
         self.hetjobs: dict[str, HetJob] = {}
-        self.now = 0.0
         drained = bits_of(number for number, node in enumerate(cluster.nodes) if node.is_drained)
         self.nodes, self.completing = NodeStates(len(cluster.nodes), cluster.up, drained), 0
         self._leaving: dict[str, int] = {}
         self.late: set[str] = set()  # the jobs that were held, or wait for their reservations: eligible when looked at
         self._young: list[tuple[float, SlurmJob]] = []  # the jobs that grow older from a known time on
         self.others = self.idle_runs = self.idle_cycles = 0
-        self.completed = -math.inf
+        self.now, self.completed = 0.0, -math.inf
 
     @property
     def second(self) -> int:
@@ -342,9 +335,9 @@ class PossibleStarts:
         self._state, self.sizes_vary = state, False
         self._empty: Linear | None = None  # the same nodes without jobs
         self._tasks: dict[str, list[SlurmJob]] = {}  # those of each array, where records decide
-        self._highest = self._splits = 0
+        self._highest = self._splits = self.any_switches = 0
         self._spread: set[SlurmJob] = set()  # jobs whose nodes were at too many switches
-        self.any_switches = 0
+        self.plans = KeptPlans(self._footing, state.selection.passing_weights, state.selection.leave_weights)
 
     def submitted(self, job: SlurmJob, now: float) -> None:
         """A job comes: it gets its first priority, and then Slurm tests whether it could start on an empty cluster."""
@@ -377,6 +370,14 @@ class PossibleStarts:
             for each in waiting:
                 each.record = self._highest, self._splits
             self._state.queue.sort()
+
+    def _footing(self) -> tuple[object, ...] | None:
+        """The state that plans of backfill stand on, besides the jobs that wait; None: they may not be kept."""
+        state = self._state
+        ends = state.selection.first_end() > state.second  # the others of jobs whose limits are over move with the time
+        if not ends or state.cluster.preempts or state.reservations.names() or self.sizes_vary:
+            return None
+        return state.selection.changes, state.nodes.available, state.completing, state.others
 
     def _note_size(self, job: SlurmJob, nodes: int) -> None:
         """A job was tested, and could have these nodes: so its size counts with their CPUs, or at least one of each."""
@@ -484,8 +485,7 @@ class TimeLimits:
     """
 
     def __init__(self) -> None:
-        self._limits: list[tuple[float, int, SlurmJob, float]] = []
-        self._count = 0
+        self._limits, self._count = list[tuple[float, int, SlurmJob, float]](), 0
 
     def note(self, job: SlurmJob, end: float) -> None:
         """The limit of a running job is over at a time."""

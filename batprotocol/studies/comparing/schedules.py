@@ -435,9 +435,7 @@ def schedule_of_log(
     remarks = []
     if made.survey.rows > len(rows):
         missing = made.survey.rows - len(rows)
-        remarks.append(
-            f"{missing:,} of {made.survey.rows:,} jobs are left out, for reasons that batproto import prints"
-        )
+        remarks.append(f"{missing:,} of {made.survey.rows:,} jobs are left out: batproto import prints why")
     return Schedule(
         name=name,
         jobs=tuple(rows),

@@ -138,9 +138,10 @@ def only_in_python(is_so: bool) -> Iterator[list[Any]]:
     """What each run of the loop found and planned, while the simulation runs, as the list that this returns."""
     seen: list[Any] = []
 
-    def noted(queue: Any, starter: Any, parameters: Any, now: int, epoch: int, *, is_quick: bool) -> Any:
+    def noted(queue: Any, starter: Any, parameters: Any, now: int, epoch: int, *, is_quick: bool, kept: Any) -> Any:
         waiting = [entry.job for _, _, entry in queue.snapshot()]
-        result = loops.run_backfill(queue, starter, parameters, now, epoch, is_quick=is_quick)
+        kept = None if is_so else kept  # in Python, all plans are made anew
+        result = loops.run_backfill(queue, starter, parameters, now, epoch, is_quick=is_quick, kept=kept)
         seen.append((now, result, [(job.id, job.planned, job.planned_nodes, job.reason) for job in waiting]))
         return result
 
@@ -270,7 +271,7 @@ def test_a_plan_expects_releases_of_as_many_nodes_and_entries() -> None:
     with pytest.raises(ValueError, match="as many nodes"):
         plan.next_room(0, 1, 1, 1, releases)
     with pytest.raises(ValueError, match="as many nodes"):
-        plan.run(None, [], 0, releases, 1, 0, settings, (0, 0, False, 0.0))
+        plan.run(None, [], 0, releases, 1, 0, settings, (0, 0, False, 0.0), 0)
     with pytest.raises(TypeError, match="entries of a queue"):
         plan.unplan([(1, 2, "entry")])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="order of their ends"):

@@ -316,6 +316,7 @@ def test_names(tmp_path: Path) -> None:
         "slurm:empty.conf": "^/.*/empty.conf: expected a line with NodeName, such as 'NodeName=n",
         "slurm:slurm.conf?tock=1": "expected tick, full",
         "slurm:slurm.conf?tick=soon": "expected tick, full",
+        "slurm:slurm.conf?epilog=-1": "epilog is a length of time, expected >= 0, got -1",
     }.items():
         with pytest.raises(PolicyNameError, match=part):
             scheduler_named(name, str(tmp_path))
