@@ -8,8 +8,8 @@ Reading: `detect` reads the first bytes; `frames` removes the handshake's words 
 - `binary` passes a message to the current engine: `_native`, in C (its source is in `native/`), or `engine`, a
   generated codec on `layout`. Either makes the values at once. Messages that it refuses go to `reader`, which makes
   every check of the C++ verifier. The outcome is a wire tree (`tree`) and from it the message, or a `DecodeError`.
-- `json` passes a text to the same engine. `_native` reads plain JSON itself; the Python engine uses `plain`, which uses
-  the standard library's parser. JSON that is not plain goes to `dialect`, which makes the same wire tree.
+- `json` passes a text to the same engine. `_native` reads plain JSON itself, and `engine` with the standard library's
+  parser. JSON that is not plain goes to `dialect`, which makes the same wire tree.
 
 Writing: in `binary`, `_native` or the codec writes the message. In `json`, `_native` writes it, or the standard library
 writes its wire tree. If a message cannot be written, `check` names the wrong field.

@@ -47,9 +47,8 @@ def _not_plain(message: Message, /, *, allow_late_events: bool = False) -> None:
 
 def _python() -> CodecEngine:
     from batprotocol.wire import engine as python
-    from batprotocol.wire import plain
 
-    return CodecEngine(python.decode, python.encode, plain.read, _not_plain)
+    return CodecEngine(python.decode, python.encode, python.decode_json, _not_plain)
 
 
 def _native() -> CodecEngine:

@@ -23,7 +23,7 @@ from batprotocol._util.grids import (
     signed,
 )
 from batprotocol.errors import InputError
-from batprotocol.results.units import in_unit, usual_unit
+from batprotocol.results.catalogue import in_unit, usual_unit
 from batprotocol.simulator import METRICS, Metric
 from batprotocol.studies.comparing import PlainRow, StudyTable, holm, interval, table
 from batprotocol.studies.comparing.intervals import means_of, p_value

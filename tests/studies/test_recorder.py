@@ -42,7 +42,7 @@ from batprotocol.sites.slurm.parameters import (
     ParameterStanding,
     standing_of,
 )
-from batprotocol.studies.recorded import SBATCH
+from batprotocol.studies.recorded import SBATCH, read_recordings
 
 sys.path.append(str(ROOT / "tools"))
 from real_slurm import expanded, main, plans_of, record_plan
@@ -263,6 +263,13 @@ def test_a_useless_recording_is_made_again(tmp_path: Path) -> None:
     assert packed(good) == packed(packed(good))
     with pytest.raises(KeyError):
         chosen(["nonsense"], 1, 1)
+
+
+def test_the_plan_of_a_recording_that_was_read_can_be_recorded_again() -> None:
+    """Its process reads the plan from a file: the seconds of runs are whole numbers there."""
+    for run in read_recordings(RANDOM / "drawn_whole.json.xz"):
+        made = recorded_plan(run)
+        assert msgspec.json.decode(msgspec.json.encode(made), type=Plan) == made
 
 
 def test_the_plan_of_a_recording_is_the_one_that_it_was_made_of() -> None:

@@ -136,6 +136,13 @@ CASES: Final = (
 )
 
 
+TITLES: Final = {
+    "Turns of the examples, and of the same schedulers in C++:": "processor",
+    "The same turns, by the clock on the wall:": "wall",
+}
+"""The tables, and the part of `in_process.Spent` that each has."""
+
+
 class Library(NamedTuple):
     """A library that Batsim loads, and its initialization data."""
 
@@ -238,8 +245,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"The native engine, and flatbuffers' objects in C++:\n\n{table(rows, given.markdown)}\n")
     pin()
     others = dict(each.split("=", 1) for each in given.build)
-    rows = compared({**others, "batprotocol": sys.executable}, 2_000 if given.quick else 20_000, given.rounds)
-    print(f"Turns of the examples, and of the same schedulers in C++:\n\n{table(rows, given.markdown)}")
+    head, *rows = compared({**others, "batprotocol": sys.executable}, 2_000 if given.quick else 20_000, given.rounds)
+    for title, kind in TITLES.items():
+        found = [[row[0].removesuffix(f", {kind}"), *row[1:]] for row in rows if row[0].endswith(f", {kind}")]
+        print(f"{title}\n\n{table([head, *found], given.markdown)}\n")
     return 0
 
 

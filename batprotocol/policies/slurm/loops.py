@@ -183,7 +183,7 @@ class _MainRun:
         self.failed_reservations: set[str] = set()
         self.preempting: set[SlurmJob] = set()
         self.started = 0
-        self.has_tried = False
+        self.has_tried = self.is_stopped = False
 
     def run(self, queue: SlurmQueue, is_full: bool, is_quick: bool) -> tuple[int, bool]:
         loops, starter = self.loops, self.starter
@@ -205,7 +205,7 @@ class _MainRun:
             depth += 1
             if loops.sched_max_job_start and self.started >= loops.sched_max_job_start:
                 break
-            if is_quick and not self.nodes and not job.reservation:
+            if self.is_stopped or (is_quick and not self.nodes and not job.reservation):
                 break
             rejected = array if job.array is not None else rejected
             if self._try(job, partition) and rejected == array:
@@ -235,6 +235,7 @@ class _MainRun:
                 self._fail(job, partition)
             return False
         if starter.rules.lacks_licenses(job, starter.second):
+            self.is_stopped = self.loops.bf_licenses  # backfill has to deal with the jobs from here on
             return False
         needs_others = job.required.bit_count() < job.min_nodes
         if job.required & self.aside or (job.required & ~self.nodes and not needs_others):
@@ -546,6 +547,7 @@ class _BackfillRun:
                 begin = licenses.first(job, begin, length)
             if frees is not None:
                 begin = self.space.next_room(begin, length, mine, count, frees)
+            begin = starter.reservations.after_required(job, begin, minutes)
             left = starter.reservations.usable(job, begin, minutes)
             if left is None or begin > self.window_end:
                 self._is_too_late(begin if left is not None else now)

@@ -130,10 +130,12 @@ class NodeReservations:
     Args:
         resolution: seconds to which backfill rounds the ends.
         epoch: the seconds of the day at which the simulation began, as ends are rounded on the clock.
+        is_linear: whether all jobs have whole nodes.
     """
 
-    def __init__(self, resolution: int, epoch: int) -> None:
+    def __init__(self, resolution: int, epoch: int, *, is_linear: bool = False) -> None:
         self._known: dict[str, NodeReservation] = {}
+        self._is_linear = is_linear
         self._resolution, self._epoch = resolution, epoch
         self._seen: set[str] = set()
 
@@ -224,6 +226,16 @@ class NodeReservations:
         is_new = not begun <= self._seen
         self._seen |= begun
         return is_new
+
+    def after_required(self, job: SlurmJob, begin: int, minutes: float) -> int:
+        """When a job with whole nodes may start at the earliest that requires nodes which are reserved for others."""
+        if not (job.required and self._known and (self._is_linear or job.is_exclusive)):
+            return begin
+        others = [each for each in self._known.values() if each.name != job.reservation and each.nodes & job.required]
+        length = 60 * min(minutes, FOREVER)
+        while ends := [each.end for each in others if each.begin < begin + length and begin < each.end < math.inf]:
+            begin = math.ceil(max(ends))
+        return begin
 
     def begins_later(self, job: SlurmJob, second: int) -> float:
         """When the reservation of a job begins, if the job has to wait for that; -infinity: it need not."""

@@ -237,7 +237,8 @@ class ControllerState:
         self.cluster, self.priorities, self.actions, self.phases = cluster, priorities, actions, phases
         self.rules, self.is_quick = rules, is_quick
         self.makes_up = is_quick and not (cluster.gang or cluster.complete_wait)
-        self.reservations = NodeReservations(int(cluster.loops.bf_resolution), phases.epoch)
+        is_linear = cluster.select.is_linear
+        self.reservations = NodeReservations(int(cluster.loops.bf_resolution), phases.epoch, is_linear=is_linear)
         self.selection = selection_of(cluster, phases.epoch, is_quick=is_quick)
         self.queue = SlurmQueue(is_fifo=cluster.is_fifo, is_above=rules.preemption.is_above)
         self.clock = LoopClock(cluster.loops, phases, backfills=cluster.backfills, time_slice=cluster.time_slice)

@@ -484,8 +484,7 @@ def print_groups(output: Output, by: str, groups: Mapping[str, Mapping[str, floa
     """Print a row for each group."""
     from batprotocol._util.grids import Grid, GridEntry
     from batprotocol.cli.terminal import print_grid, printable
-    from batprotocol.results.catalogue import metric_named
-    from batprotocol.results.units import usual_unit
+    from batprotocol.results.catalogue import metric_named, usual_unit
 
     shown = {
         name: usual_unit(metric_named(name, currency=currency), (metrics.get(name) for metrics in groups.values()))

@@ -760,7 +760,7 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "preemption": ("within",),
     "jobs": ("max_array_size", "max_count", "reservation_overrun"),
-    "partition": ("alternate",),
+    "partition": ("alternate", "select"),
 }
 MISSED: Final = frozenset(f"{part}.{name}".lstrip(".") for part, names in _FIELDS.items() for name in names)
 """These fields."""

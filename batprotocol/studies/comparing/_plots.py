@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 from batprotocol._util.files import naming
 from batprotocol.errors import InputError, shown
 from batprotocol.results import bounded_slowdown
-from batprotocol.results.units import in_unit, usual_unit
+from batprotocol.results.catalogue import in_unit, usual_unit
 from batprotocol.simulator import OF_POWER, TAU, Electricity, JobRow, Metric, metric_named
 from batprotocol.studies.comparing._drawing import (
     HATCHES,

@@ -14,9 +14,8 @@ import msgspec
 from batprotocol._util.grids import Grid, GridEntry, as_html, decimals_for, number, signed
 from batprotocol.errors import InputError, shown
 from batprotocol.model.hosts import parse_hosts
-from batprotocol.results.catalogue import OF_RUNS
+from batprotocol.results.catalogue import OF_RUNS, usual_unit
 from batprotocol.results.times import joined_rows
-from batprotocol.results.units import usual_unit
 from batprotocol.simulator import (
     OF_FAILURES,
     OF_POWER,

@@ -19,8 +19,8 @@ import msgspec
 from batprotocol._util import grids as formats
 from batprotocol._util.grids import Grid, GridEntry, cell_decimals, number, signed
 from batprotocol.errors import InputError, shown
+from batprotocol.results.catalogue import in_unit, usual_unit
 from batprotocol.results.text import WAITING, grows
-from batprotocol.results.units import in_unit, usual_unit
 from batprotocol.simulator import Metric
 from batprotocol.studies.comparing.intervals import (
     CONFIDENCE,

@@ -20,6 +20,8 @@ IDLE = {
     *(f"node.{row.field}" for row in RECORDS["nodename"].values() if row.standing is ParameterStanding.IDLE),
 }
 """The fields that have no effect in a simulation."""
+KINDS = (*PARTS.values(),)
+"""The values that have fields. A name that several of them have says little."""
 FILES = {"not_followed", "switches"}
 """The fields of a configuration that no parameter sets."""
 
@@ -32,6 +34,14 @@ def attributes() -> frozenset[str]:
     return frozenset(node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute))
 
 
+@cache
+def attributes_of_lines() -> frozenset[str]:
+    """The names of all attributes that are read of a line of a node or of a partition."""
+    tree = ast.parse((ROOT / "batprotocol" / "policies" / "slurm" / "cluster.py").read_text())
+    read = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
+    return frozenset(node.attr for node in read if isinstance(node.value, ast.Name) and node.value.id == "line")
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_fields_are_used_or_said_not_to_be_followed(part: str) -> None:
     for field in msgspec.structs.fields(PARTS[part]):
@@ -39,6 +49,8 @@ def test_fields_are_used_or_said_not_to_be_followed(part: str) -> None:
         if name in IDLE | FILES or (part == "" and field.name in PARTS):
             continue
         is_used = field.name in attributes()
+        if is_used and sum(field.name in (each.name for each in msgspec.structs.fields(kind)) for kind in KINDS) > 1:
+            is_used = part not in ("node", "partition") or field.name in attributes_of_lines()
         assert is_used != (name in MISSED), f"{name} is {'used' if is_used else 'not used'}: see parameters/missed.py"
 
 

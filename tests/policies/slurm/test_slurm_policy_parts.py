@@ -406,6 +406,30 @@ def test_a_reservation_is_seen_once_from_its_begin_until_before_its_end(
 
 
 @given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 400), st.integers(1, 200)), max_size=5),
+    st.integers(0, 15),
+    st.integers(0, 300),
+    st.integers(1, 4),
+    st.booleans(),
+)
+def test_a_job_with_whole_nodes_waits_for_reservations_of_nodes_that_it_requires(
+    spans: list[tuple[int, int, int]], required: int, begin: int, minutes: int, is_whole: bool
+) -> None:
+    """A recorded Slurm planned such a job at the very end of a reservation, and did not round it up."""
+    known, job = NodeReservations(60, 0, is_linear=is_whole), SlurmJob("w0!1", 1, 0.0, (), minutes)
+    job.required = required
+    for number, (node, first, length) in enumerate(spans):
+        known.add(NodeReservation.of(f"r{number}", 1 << node, first, first + length, users=("u",)))
+    mine = [(first, first + length) for node, first, length in spans if required >> node & 1 and is_whole]
+    free = (
+        second
+        for second in range(begin, 1000)
+        if not any(first < second + 60 * minutes and second < last for first, last in mine)
+    )
+    assert known.after_required(job, begin, minutes) == next(free)
+
+
+@given(
     st.dictionaries(st.sampled_from(["n0", "n1", "n2", "a", "b", "c"]), st.sampled_from(["", "n0", "n1", "n2", "x"])),
     st.booleans(),
 )

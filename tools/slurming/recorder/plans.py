@@ -113,7 +113,7 @@ def recorded_plan(run: Mapping[str, Any]) -> Plan:
     submissions = [
         Asked(
             _sent(each),
-            each.get("runs") or [each["run"]],
+            [int(seconds) for seconds in each.get("runs") or [each["run"]]],  # whole ones, read as floats
             each["user"],
             [_placed(word, places) if "after" in word else word for word in each["args"]],
             each.get("exit", 0),
