@@ -586,28 +586,28 @@ class KindFilter:
 
 
 class EntryShapes:
-    """Entries by their sizes, and by how long they are expected to run: few of them can fit somewhere."""
+    """Entries by their sizes (`by_size`), and by how long they are expected to run: few of them can fit somewhere."""
 
     def __init__(self) -> None:
         self._sizes: list[int] = []
-        self._by_size: dict[int, SortedList[tuple[float, int, SiteEntry]]] = {}
+        self.by_size: dict[int, SortedList[tuple[float, int, SiteEntry]]] = {}
         self._known: dict[int, tuple[float, int, SiteEntry]] = {}
 
     def add(self, entry: SiteEntry) -> None:
         """Add an entry."""
         size, known = entry.job.size, (entry.expected, entry.number, entry)
-        if size not in self._by_size:
+        if size not in self.by_size:
             insort(self._sizes, size)
-            self._by_size[size] = SortedList()
-        self._by_size[size].add(known)
+            self.by_size[size] = SortedList()
+        self.by_size[size].add(known)
         self._known[entry.number] = known
 
     def remove(self, entry: SiteEntry) -> None:
         """Remove an entry."""
         size = entry.job.size
-        self._by_size[size].remove(self._known.pop(entry.number))
-        if not self._by_size[size]:
-            del self._by_size[size]
+        self.by_size[size].remove(self._known.pop(entry.number))
+        if not self.by_size[size]:
+            del self.by_size[size]
             self._sizes.remove(size)
 
     def renew(self) -> None:
@@ -626,16 +626,16 @@ class EntryShapes:
         """
         found: list[SiteEntry] = []
         for size in self._sizes[: bisect_right(self._sizes, most)]:
-            entries = self._by_size[size]
-            limit = math.inf if size <= movable else seconds(size)
-            limit += abs(limit) * _ROUNDED
+            entries = self.by_size[size]
+            limit = math.inf if size <= movable else rounded_up(seconds(size))
             if entries[0][0] <= limit:
                 found += (each[2] for each in entries.irange(maximum=(limit, math.inf)))
         return found
 
 
-_ROUNDED: Final = 1e-9
-"""Times that differ by less than this part of them may be equal."""
+def rounded_up(seconds: float) -> float:
+    """A time that is greater than others that should be equal to a time and differ by how they are rounded."""
+    return seconds + abs(seconds) * 1e-9
 
 
 class JobKind:

@@ -13,10 +13,11 @@ from batprotocol.model import DelayProfile, FinalJobState, Host, Job, Simulation
 from batprotocol.policies import EASY, FCFS, Greedy, NoBackfilling, Policy, SiteRules
 from batprotocol.policies.availability import Amount, fits
 from batprotocol.policies.backfilling import Backfilling, settings_of
-from batprotocol.policies.jobs import EntryShapes, JobKind, KindFilter, SiteEntry, SiteJob, State
+from batprotocol.policies.jobs import EntryShapes, JobKind, KindFilter, Ranked, SiteEntry, SiteJob, State
 from batprotocol.policies.site.futures import HostTimeline, KindSpace
 from batprotocol.policies.site.plan import Candidates
 from batprotocol.policies.site.reservations import stays
+from batprotocol.policies.site.state import SizedEntries
 from batprotocol.policies.site.steering import Steered
 from batprotocol.simulator import StaticJob, Workload, described_platform, simulate
 from batprotocol.workloads.requests.request import NOTHING
@@ -172,6 +173,58 @@ def test_entries_are_found_by_their_shapes(seed: int) -> None:
 
 
 # A site whose jobs somebody else starts
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_candidates_that_are_found_one_by_one_are_those_of_all(seed: int) -> None:
+    random = Random(seed)
+    ranking = SizedEntries()
+    kind = JobKind((1, 1), frozenset(CAPACITY), CAPACITY, ranking)
+    for number in range(random.choice([3, 40, 200])):
+        entry = entry_of(number, random.randint(1, 9), round(random.uniform(0, 30), random.choice([0, 3])), kind)
+        kind.shapes.add(entry)
+        ranking.add(entry, random.choice([entry.job.expected, -entry.job.expected, random.randint(0, 5)]))
+    slack = random.choice([0.0, 0.5])
+    most, movable = random.randint(1, 9), random.choice([0, 0, 1, 3])
+    ends = sorted((random.choice([math.inf, random.uniform(0, 30), 7.0]) for _ in range(9)), reverse=True)
+
+    def may(entry: SiteEntry) -> bool:
+        size = entry.job.size
+        return size <= most and (size <= movable or ends[size - 1] >= entry.expected - slack)
+
+    def every(kind: JobKind) -> list[Ranked]:
+        return [ranked for ranked in ranking if may(ranked[2])]
+
+    def first(kind: JobKind, after: Ranked | None) -> Ranked | None:
+        return ranking.first(kind.shapes, after, most, movable, lambda size: ends[size - 1], slack)
+
+    for after in [None, *random.sample([*ranking], min(len([*ranking]), 20))]:
+        behind = [each for each in every(kind) if after is None or each > after]
+        assert first(kind, after) == (behind[0] if behind else None)
+    one_by_one, at_once = Candidates(kind, every, first), Candidates(kind, every)
+    for _ in range(60):
+        found = [next((each for each in line if may(each[2])), None) for line in (one_by_one, at_once)]
+        last = found[0]
+        assert last == found[1]
+        if last is None:
+            break
+        which = random.random()
+        if which < 0.3:
+            most, movable = most - (random.random() < 0.1), max(movable - 1, 0)
+            ends = [end - random.choice([0.0, 1.0]) for end in ends]
+            for line in (one_by_one, at_once):
+                line.put_back(last)
+                line.started()
+            found = [next((each for each in line if may(each[2])), None) for line in (one_by_one, at_once)]
+            assert found[0] == found[1]
+        elif which < 0.4:
+            one_by_one.resume(last)
+            at_once.resume(last)
+        elif which < 0.5:
+            most, movable = most + 1, movable + 1
+            most = min(most, 9)
+            one_by_one.resume(last)
+            at_once.resume(last)
 
 
 class Seen(Policy):

@@ -11,13 +11,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from batprotocol.policies.backfilling import PlanSettings
 from batprotocol.policies.jobs import JobKind, Ranked, SiteEntry, SiteJob
 from batprotocol.policies.site.futures import PythonHostSteps
 from batprotocol.policies.site.reservations import ReservationPlanner, Start
-from batprotocol.policies.site.state import OpenHosts, SiteState
+from batprotocol.policies.site.state import OpenHosts, SiteState, SizedEntries
 
 # The entries of one kind while a plan goes through them.
 
@@ -25,32 +25,74 @@ from batprotocol.policies.site.state import OpenHosts, SiteState
 class Candidates:
     """The entries of a kind, in order, while they are looked at for backfilling: an iterator of those that come next.
 
+    The first ones are found one by one, if somebody finds them so. If none of them starts, all are found at once.
+
     Args:
         kind: the kind.
         find: finds those that may start, in order.
+        first: finds the first one behind another one; None: nobody does.
     """
 
-    __slots__ = ("_coming", "_find", "kind")
+    __slots__ = ("_after", "_coming", "_find", "_first", "_left", "kind")
 
-    def __init__(self, kind: JobKind, find: Callable[[JobKind], list[Ranked]]) -> None:
-        self.kind, self._find = kind, find
-        self._coming = find(kind)[::-1]  # the next one at the end
+    def __init__(
+        self,
+        kind: JobKind,
+        find: Callable[[JobKind], list[Ranked]],
+        first: Callable[[JobKind, Ranked | None], Ranked | None] | None = None,
+    ) -> None:
+        self.kind, self._find, self._first = kind, find, first
+        self._after: Ranked | None = None  # the last one that came
+        self._coming: list[Ranked] = []  # the next one at the end
+        self._left = 0  # how many are still found one by one, before all others come at once; -1: those do
+        self._begin()
+
+    def _begin(self) -> None:
+        """The entries come that are behind the last one."""
+        if self._first is not None:
+            self._left, self._coming = _ONE_BY_ONE, []
+        else:
+            self._find_all()
+
+    def _find_all(self) -> None:
+        after, self._left = self._after, -1
+        self._coming = [ranked for ranked in self._find(self.kind) if after is None or ranked > after][::-1]
 
     def __iter__(self) -> Iterator[Ranked]:
-        coming = self._coming
-        while coming:
-            yield coming.pop()
+        while self:
+            if not self._coming and self._left > 0 and self._first is not None:
+                self._left -= 1
+                found = self._first(self.kind, self._after)
+                if found is None:
+                    self._left = -1
+                    return
+                self._after = found
+                yield found
+            elif not self._coming:
+                self._find_all()
+            else:
+                yield self._coming.pop()
 
     def __bool__(self) -> bool:
-        return bool(self._coming)
+        return bool(self._coming) or self._left >= 0
+
+    def started(self) -> None:
+        """One of the entries has started: those that come next are found one by one again."""
+        if self._left >= 0:
+            self._left = _ONE_BY_ONE
 
     def resume(self, after: Ranked) -> None:
         """After the start of an entry, those come again that are later in the order."""
-        self._coming = [ranked for ranked in self._find(self.kind) if ranked > after][::-1]
+        self._after = after
+        self._begin()
 
     def put_back(self, ranked: Ranked) -> None:
         """An entry that came comes once more."""
         self._coming.append(ranked)
+
+
+_ONE_BY_ONE: Final = 4
+"""The number of candidates that are found one by one. For each, all sizes are looked at."""
 
 
 Asked = Callable[[SiteEntry], bool]
@@ -305,7 +347,12 @@ class AmountPlanner(ReservationPlanner):
         """
         queue, joined = self._queue, self._queue.joined
         waiting: list[tuple[Ranked, int, Candidates]] = []
-        lines = [Candidates(kind, self._candidates) for kind in queue.kinds if kind.entries and kind.fitting]
+        first = self._first_candidate if self.settings.order is None else None
+        lines = [
+            Candidates(kind, self._candidates, first if isinstance(kind.ranking, SizedEntries) else None)
+            for kind in queue.kinds
+            if kind.entries and kind.fitting
+        ]
         for number, line in enumerate(lines):
             self._push(waiting, number, line)
         while waiting:
@@ -327,6 +374,7 @@ class AmountPlanner(ReservationPlanner):
                         return
                     self._go_on(waiting, lines, ranked if has_more else None)
                     if not has_more:
+                        line.started()
                         self._push(waiting, number, line)
                     continue
             self._push(waiting, number, line)
@@ -359,6 +407,13 @@ class AmountPlanner(ReservationPlanner):
         ends = self._space.ends(kind, now)
         found = kind.shapes.among(most, movable, lambda size: ends[size - 1] - now + slack)
         return self._queue.ranked(kind, found, self.settings.order) if found else []
+
+    def _first_candidate(self, kind: JobKind, after: Ranked | None) -> Ranked | None:
+        """The first entry of a kind, behind another one, that may start."""
+        now, most, movable = self._state.now, len(kind.fitting), self._movable(kind)
+        ends, ranking = self._space.ends(kind, now), kind.ranking
+        assert isinstance(ranking, SizedEntries)
+        return ranking.first(kind.shapes, after, most, movable, lambda size: ends[size - 1] - now, self._slack())
 
     def _slack(self) -> float:
         """How many seconds longer than hosts are free an entry may run."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -21,6 +22,7 @@ from batprotocol.policies.availability import Amount, Pool, fits
 from batprotocol.policies.fair_share import Association
 from batprotocol.policies.jobs import (
     EntryRanking,
+    EntryShapes,
     JobKind,
     KindFilter,
     Promises,
@@ -31,6 +33,7 @@ from batprotocol.policies.jobs import (
     SortedEntries,
     State,
     following,
+    rounded_up,
 )
 from batprotocol.policies.orders import Multifactor, Order
 from batprotocol.policies.site.accounts import LimitUsage, Priorities
@@ -359,6 +362,87 @@ class OpenHostsOfKinds:
 # The jobs that wait on a site, each in every partition that it can run in, in the order of the queue.
 
 
+class SizedEntries(SortedEntries[SiteEntry]):
+    """Entries in the order of keys that last, also those of each size: the first that may fit is found soon."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sizes: defaultdict[int, SortedList[Ranked]] = defaultdict(SortedList)
+
+    def add(self, entry: SiteEntry, key: Any) -> None:
+        super().add(entry, key)
+        self._sizes[entry.job.size].add(self._keys[entry.number])
+
+    def remove(self, entry: SiteEntry) -> None:
+        self._sizes[entry.job.size].remove(self._keys[entry.number])
+        super().remove(entry)
+
+    def first(
+        self,
+        shapes: EntryShapes,
+        after: Ranked | None,
+        most: int,
+        movable: int,
+        seconds: Callable[[int], float],
+        slack: float,
+    ) -> Ranked | None:
+        """The first entry that may fit; None: none does.
+
+        Args:
+            shapes: the same entries by size and expected time.
+            after: only those behind this one count; None: all.
+            most: their largest size.
+            movable: up to this size, any may fit.
+            seconds: for how long hosts are free for a size. It never grows with the size.
+            slack: how many seconds longer an entry may run.
+        """
+        best: Ranked | None = None
+        for size, entries in shapes.by_size.items():
+            if size > most:
+                continue
+            ranked = self._sizes[size]
+            if size <= movable:
+                found = ranked[0] if after is None else next(ranked.irange(after, None, (False, True)), None)
+            else:
+                free = seconds(size)
+                if entries[0][0] > rounded_up(free + slack):
+                    continue
+                found = self._first_within(size, entries, after, best, free, slack)
+            if found is not None and (best is None or found < best):
+                best = found
+        return best
+
+    def _first_within(
+        self,
+        size: int,
+        entries: SortedList[tuple[float, int, SiteEntry]],
+        after: Ranked | None,
+        best: Ranked | None,
+        free: float,
+        slack: float,
+    ) -> Ranked | None:
+        """The first entry of a size that is short enough, if it comes before the best one of the other sizes.
+
+        In the order of the queue, it is soon found if many are short. If not, the short ones are looked at.
+        """
+        limit = rounded_up(free + slack)
+        few = entries.bisect_right((limit, math.inf))
+        for ranked in self._sizes[size].irange(after, best, (False, False)):
+            if free >= ranked[2].expected - slack:
+                return ranked
+            few -= 1
+            if few < 0:
+                break
+        else:
+            return None
+        found: Ranked | None = None
+        for _, number, entry in entries.irange(None, (limit, math.inf)):
+            ranked = self._keys[number]
+            if free >= entry.expected - slack and (after is None or ranked > after):
+                found = ranked if found is None or ranked < found else found
+        return found
+
+
 def _precedence(entry: SiteEntry) -> tuple[float, float]:
     """By tier and priority, before the policy's order decides: entries with a smaller one come first."""
     return -entry.tier, entry.job.request.nice - (entry.job.request.priority or 0)
@@ -395,7 +479,7 @@ class SiteQueue:
         """An empty ranking in the order of the queue; None if each decision sorts all entries."""
         if self._priorities is not None and isinstance(self._order, Multifactor):
             return GroupedEntries(self._priorities)
-        return None if self._order.changes else SortedEntries()
+        return None if self._order.changes else SizedEntries()
 
     def __len__(self) -> int:
         return len(self.jobs)
