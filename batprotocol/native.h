@@ -8,6 +8,8 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <stdint.h>
+
 /* 0 in the main interpreter, -1 with an exception in others. `what` is a plural. */
 static inline int
 expect_main_interpreter(const char *what)
@@ -48,6 +50,20 @@ slot_offset(PyTypeObject *class, const char *name)
     }
     Py_DECREF(descriptor);
     return offset;
+}
+
+/* How many bits of a word are 1. */
+static inline int
+bits_in_word(uint64_t word)
+{
+#if defined(__POPCNT__) || defined(__aarch64__)
+    return __builtin_popcountll(word);
+#else
+    word -= (word >> 1) & 0x5555555555555555u;
+    word = (word & 0x3333333333333333u) + ((word >> 2) & 0x3333333333333333u);
+    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return (int)((word * 0x0101010101010101u) >> 56);
+#endif
 }
 
 /* How CPython declares a function that takes its arguments as an array, in a table of functions. */

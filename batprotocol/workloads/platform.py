@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
 from math import inf
 from typing import Any, NamedTuple
 
@@ -334,9 +335,12 @@ def platform_for(
         text = f"it is made for {size} hosts, more than {host_limit}; raise the limit (--host-limit, host_limit)"
         raise InputError(text, file=largest.filename)
     profiles = (each.profile for workload in workloads for each in workload.profiles.values())
-    if all(isinstance(profile, DelayProfile) for profile in profiles):
-        return Platform.homogeneous(size, bandwidth=math.inf, latency=0.0)
-    return Platform.homogeneous(size)
+    return _equal_hosts(size, all(isinstance(profile, DelayProfile) for profile in profiles))
+
+
+@lru_cache(maxsize=4)  # a study has many workloads for one machine; a platform never changes, and knows its routes
+def _equal_hosts(size: int, only_delays: bool) -> Platform:
+    return Platform.homogeneous(size, bandwidth=math.inf, latency=0.0) if only_delays else Platform.homogeneous(size)
 
 
 def made_platform(

@@ -34,19 +34,6 @@ typedef struct {
     double begin;
 } Own;
 
-static inline int
-bits_in_word(uint64_t word)
-{
-#if defined(__POPCNT__) || defined(__aarch64__)
-    return __builtin_popcountll(word);
-#else
-    word -= (word >> 1) & 0x5555555555555555u;
-    word = (word & 0x3333333333333333u) + ((word >> 2) & 0x3333333333333333u);
-    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-    return (int)((word * 0x0101010101010101u) >> 56);
-#endif
-}
-
 static long long
 bits_in(const uint64_t *bits, Py_ssize_t words)
 {

@@ -59,25 +59,12 @@ enum { ROOM, USABLE, MINE, CHOSEN, OPEN, COMPLETING, FITTING, ASKED, GIVEN, ALL,
 /* Sets */
 
 static inline int
-bits_in(Word word)
-{
-#if defined(__POPCNT__) || defined(__aarch64__)
-    return __builtin_popcountll(word);
-#else
-    word -= (word >> 1) & 0x5555555555555555u;
-    word = (word & 0x3333333333333333u) + ((word >> 2) & 0x3333333333333333u);
-    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-    return (int)((word * 0x0101010101010101u) >> 56);
-#endif
-}
-
-static inline int
 lowest_bit(Word word) /* which is not 0 */
 {
 #ifdef __GNUC__
     return __builtin_ctzll(word);
 #else
-    return bits_in((word & (0 - word)) - 1);
+    return bits_in_word((word & (0 - word)) - 1);
 #endif
 }
 
@@ -86,7 +73,7 @@ count_of(const Word *set, Py_ssize_t words)
 {
     int64_t count = 0;
     for (Py_ssize_t at = 0; at < words; at++) {
-        count += bits_in(set[at]);
+        count += bits_in_word(set[at]);
     }
     return count;
 }
@@ -96,7 +83,7 @@ count_both(const Word *one, const Word *other, Py_ssize_t words)
 {
     int64_t count = 0;
     for (Py_ssize_t at = 0; at < words; at++) {
-        count += bits_in(one[at] & other[at]);
+        count += bits_in_word(one[at] & other[at]);
     }
     return count;
 }

@@ -517,6 +517,7 @@ class KindSpace:
         self._timeline, self._heads, self._kind_filter = timeline, heads, kind_filter
         self._beside: dict[int, int] = {}  # for each host, the bits of the kinds that can be there beside the only head
         self._looked = 0, 0
+        self._lacking: dict[JobKind, tuple[int, int]] = {}  # where a kind cannot be, with how often its space changed
         self._count = 0
         self._known: dict[JobKind, tuple[int, int, list[float]]] = {}  # with the changes that it is of
         self._harmed: dict[JobKind, tuple[int, int, dict[int, int]]] = {}
@@ -583,12 +584,17 @@ class KindSpace:
         if self._looked != (self.moved, kind_filter.count):
             self._looked = self.moved, kind_filter.count
             beside.clear()
+            self._lacking.clear()
+        known = self._lacking.get(kind)
+        if known is not None and known[0] == kind.fitted:
+            return most - known[1] + min(known[1], spare)
         for host in kind.fitting:
             can_be = beside.get(host)
             if can_be is None:
                 free = head.could.get(host)
                 can_be = beside[host] = -1 if free is None else kind_filter.passing(reduced(free, head.kind.amount))
             harmed += not can_be & bit
+        self._lacking[kind] = kind.fitted, harmed
         return most - harmed + min(harmed, spare)
 
     def harmed(self, kind: JobKind) -> dict[int, int]:

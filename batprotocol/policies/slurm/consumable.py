@@ -352,7 +352,7 @@ class Consumable:
         count = max(job.min_nodes, partition.min_nodes)
         if nodes.bit_count() < count or job.required & ~nodes:
             return None
-        offers = {node: cpus for node in members(nodes) if (cpus := room.offer(node, demand))}
+        offers = room.offers(nodes, demand)
         gres = {}
         if demand.gres or demand.gpus:
             for node in members(nodes):
@@ -586,6 +586,8 @@ class NodeChoice:
     def _runs(self, nodes: set[int]) -> list[_Run]:
         """The runs of consecutive nodes of the same weight. Weights do not matter to a job that wants one run."""
         job, weight = self._job, self._selection.weight
+        if not (job.required or self.gres):
+            return self._plain_runs(nodes)
         found: list[_Run] = []
         run, last = _Run(), -2
         for node in sorted(nodes):
@@ -606,6 +608,27 @@ class NodeChoice:
                 run.required = node if run.required is None else run.required
             else:
                 self._enter(run, node)
+        return [*found, run] if run.nodes else found
+
+    def _plain_runs(self, nodes: set[int]) -> list[_Run]:
+        """The same for a job without required nodes and generic resources, with fewer calls."""
+        offers, step, least = self._offers, self._demand.step, self._demand.least_tasks
+        weight, is_contiguous, shown, kept = self._selection.weight, self._job.is_contiguous, self._shown, self._kept
+        found, run, last = list[_Run](), _Run(), -2
+        for node in sorted(nodes):
+            cpus = kept[node] = shown[node] = offers[node]
+            if cpus // step < least:
+                shown[node] = 0
+                continue
+            own, is_gap = weight(node), node != last + 1
+            if is_gap or (run.weight is not None and run.weight != own and not is_contiguous):
+                if run.nodes:
+                    found.append(run)
+                run = _Run()
+                run.weight = None if is_gap else _NO_WEIGHT
+            last, run.weight = node, own
+            run.nodes.append(node)
+            run.cpus += cpus
         return [*found, run] if run.nodes else found
 
     def _enter(self, run: _Run, node: int) -> None:

@@ -501,13 +501,15 @@ class FreeResources:
         self._recent.append(placement.nodes)
         if placement.sharing is not NodeSharing.CORES and placement.sharing is not NodeSharing.NODES:
             self._alone += sign * len(placement.cpus)
+        free, jobs, own, sharing = self.cpus, self.jobs, self._own, placement.sharing
         for node, cpus in placement.cpus.items():
             if held is not None:
                 held[node] += sign * cpus
-            self.cpus[node] -= sign * cpus
-            self.jobs[node] += sign
-            if placement.sharing is not NodeSharing.CORES:
-                self._own[node][placement.sharing is NodeSharing.NODES] += sign
+            free[node] -= sign * cpus
+            jobs[node] += sign
+            if sharing is not NodeSharing.CORES:
+                own[node][sharing is NodeSharing.NODES] += sign
+        for node in placement.cpus if placement.memory or placement.gres else ():
             self.memory[node] -= sign * placement.memory.get(node, 0)
             for place, count in enumerate(placement.gres.get(node, ())):
                 self.gres[node][place] -= sign * count
@@ -556,6 +558,15 @@ class FreeResources:
         """The nodes, of some, that can be one of a job's."""
         open_to = self.open_to(demand.sharing, demand.partition.name, nodes)
         return bits_of(node for node in members(open_to) if self.offer(node, demand))
+
+    def offers(self, nodes: int, demand: NodeDemand) -> dict[int, int]:
+        """The CPUs that nodes give to a job, of those that can be one of its nodes: as `offer` has it."""
+        is_odd = demand.memory or demand.memory_per_cpu or demand.is_single or demand.rounds
+        if is_odd or self._held or self.rows is not None:
+            return {node: cpus for node in members(nodes) if (cpus := self.offer(node, demand))}
+        least = max(demand.least, demand.least_tasks * demand.step if demand.has_one_node else 0)
+        found = {node: cpus for node in members(nodes) if (cpus := self.cpus[node]) and cpus >= least}
+        return {node: cpus for node, cpus in found.items() if not self.jobs[node]} if demand.is_whole else found
 
     def offer(self, number: int, demand: NodeDemand) -> int:
         """The CPUs that a node gives to a job; 0 if it cannot be one of its nodes.

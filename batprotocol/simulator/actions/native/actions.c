@@ -462,9 +462,6 @@ go_on(Actions *self, PyObject *given)
     return made;
 }
 
-PyDoc_STRVAR(run_jobs_doc, "run_jobs($self, outside, idle, is_open, tells_states, /)\n--\n\n"
-                           "Run a whole simulation of jobs that only take time, with nothing under way before.");
-
 PyMethodDef actions_methods[] = {
     {"add_link", (PyCFunction)add_link, METH_VARARGS, add_link_doc},
     {"capacity", (PyCFunction)capacity, METH_O, capacity_doc},
@@ -480,7 +477,6 @@ PyMethodDef actions_methods[] = {
     {"advance", (PyCFunction)advance, METH_O, advance_doc},
     {"retire", (PyCFunction)retire, METH_NOARGS, retire_doc},
     {"go_on", (PyCFunction)go_on, METH_O, go_on_doc},
-    {"run_jobs", FAST(run_jobs), run_jobs_doc},
     {"__getstate__", (PyCFunction)get_state, METH_NOARGS, NULL},
     {"__setstate__", (PyCFunction)set_state, METH_O, NULL},
     {"__reduce__", (PyCFunction)reduce, METH_NOARGS, NULL},

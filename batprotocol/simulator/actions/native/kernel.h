@@ -327,6 +327,7 @@ free_transfers(Simulation *self)
 {
     for (Py_ssize_t index = 0; index < self->actions->works.count; index++) { /* those that are on their way */
         PyMem_Free(self->actions->works.items[index]->owner);
+        self->actions->works.items[index]->owner = NULL;
     }
     free_inbox(&self->server_mailbox);
     free_inbox(&self->periodic_mailbox);
@@ -335,7 +336,6 @@ free_transfers(Simulation *self)
         PyMem_Free(self->free);
         self->free = next;
     }
-    clear_actions(self->actions);
 }
 
 #endif

@@ -65,27 +65,6 @@ create(PyTypeObject *type, PyObject *arguments, PyObject *named)
     return (PyObject *)self;
 }
 
-/* Nothing is under way any more. */
-void
-clear_actions(Actions *self)
-{
-    for (Py_ssize_t index = 0; index < self->table_room; index++) {
-        if (self->table[index]) {
-            Py_XDECREF(self->table[index]->demand);
-            PyMem_Free(self->table[index]);
-            self->table[index] = NULL;
-        }
-    }
-    while (self->retiring.count) {
-        forget_action(self, self->retiring.items[--self->retiring.count]);
-    }
-    self->actions = self->works.count = self->ended.count = 0;
-    for (int index = 0; index < self->resource_count; index++) {
-        self->resources[index].count = 0;
-    }
-    sleeps_free(&self->sleeps);
-}
-
 static void
 discard(Actions *self)
 {
@@ -121,10 +100,23 @@ PyTypeObject actions_type = {
 
 /* The module */
 
+PyDoc_STRVAR(run_jobs_doc, "run_jobs($self, outside, idle, is_open, tells_states, /)\n--\n\n"
+                           "Run a whole simulation of jobs that only take time, with nothing under way before.");
+
+static PyMethodDef run_method = {"run_jobs", FAST(run_jobs), run_jobs_doc};
+
+/* The method that uses the others is added to them here: `actions.c` knows nothing of whole simulations. */
 static int
 populate(PyObject *module)
 {
-    return PyModule_AddType(module, &demand_type) < 0 ? -1 : PyModule_AddType(module, &actions_type);
+    if (PyModule_AddType(module, &demand_type) < 0 || PyModule_AddType(module, &actions_type) < 0) {
+        return -1;
+    }
+    PyObject *method = PyDescr_NewMethod(&actions_type, &run_method);
+    int failed = !method || PyDict_SetItemString(actions_type.tp_dict, "run_jobs", method) < 0;
+    Py_XDECREF(method);
+    PyType_Modified(&actions_type);
+    return failed ? -1 : 0;
 }
 
 NATIVE_MODULE("batprotocol.simulator.actions", _actions, "native actions", populate, NULL,

@@ -11,6 +11,27 @@ doubles_of(const double *doubles, Py_ssize_t count)
     return PyBytes_FromStringAndSize((const char *)doubles, count * (Py_ssize_t)sizeof *doubles);
 }
 
+/* Nothing is under way any more. */
+void
+clear_actions(Actions *self)
+{
+    for (Py_ssize_t index = 0; index < self->table_room; index++) {
+        if (self->table[index]) {
+            Py_XDECREF(self->table[index]->demand);
+            PyMem_Free(self->table[index]);
+            self->table[index] = NULL;
+        }
+    }
+    while (self->retiring.count) {
+        forget_action(self, self->retiring.items[--self->retiring.count]);
+    }
+    self->actions = self->works.count = self->ended.count = 0;
+    for (int index = 0; index < self->resource_count; index++) {
+        self->resources[index].count = 0;
+    }
+    sleeps_free(&self->sleeps);
+}
+
 /* Resources */
 
 static PyObject *
