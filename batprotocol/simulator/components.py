@@ -12,8 +12,7 @@ import os
 from types import TracebackType
 from typing import Any
 
-from batprotocol._util.sockets import Requester
-from batprotocol._util.zmtp import LARGEST
+from batprotocol._util.sockets import LARGEST, Requester
 from batprotocol.errors import DecodeError, PeerGone
 from batprotocol.model import Message
 from batprotocol.wire import FORMATS, frames

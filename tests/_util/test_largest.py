@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 import zmq
 
-from batprotocol._util import zmtp
-from batprotocol._util.sockets import BoundChannel
-from batprotocol._util.zmtp import LARGEST
+from batprotocol._util import sockets as channel
+from batprotocol._util.sockets import LARGEST, BoundChannel
 from batprotocol.edc.embedded.options import library
 from batprotocol.errors import SchedulerError
 
@@ -20,7 +19,7 @@ WITHOUT_ENGINE = True
 
 
 def test_a_peer_that_says_too_much_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zmtp, "LARGEST", 1000)
+    monkeypatch.setattr(channel, "LARGEST", 1000)
     bound = BoundChannel(f"ipc://{tmp_path}/edc.sock", tick=0.01)
     with zmq.Context() as context, context.socket(zmq.REQ) as peer:
         peer.linger = 0

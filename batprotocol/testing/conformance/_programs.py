@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 import zmq
 
 from batprotocol._util.requirements import kill_with_children
-from batprotocol._util.zmtp import LARGEST
+from batprotocol._util.sockets import LARGEST
 from batprotocol.errors import ProtocolError
 from batprotocol.model import Message, SimulationEndsEvent
 from batprotocol.simulator.components import RawLibrary
