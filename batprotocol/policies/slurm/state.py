@@ -463,18 +463,23 @@ class PossibleStarts:
 
     def time_helps(self) -> bool:
         """Whether time alone helps a job: it takes any switches later, or running jobs give way only then."""
-        terms = self._state.rules.preemption.terms
-        if self._state.cluster.preempts and any(terms(job).exempt for job in self._state.running.values()):
+        loops, second = self._state.cluster.loops, self._state.second
+        last = second - 2 * max(loops.sched_interval, loops.bf_interval)
+        terms, running = self._state.rules.preemption.terms, self._state.running.values()
+        if self._state.cluster.preempts and any(
+            (wait := terms(job).exempt) and job.started + wait >= last for job in running
+        ):
             return True
-        return self._is_any_impatient()
+        return self._is_any_impatient(last)
 
-    def _is_any_impatient(self) -> bool:
+    def _is_any_impatient(self, last: int) -> bool:
         """Whether a job waits for few switches, and takes any after some time.
 
         Both loops look at it once more after that time. If it lacks nodes then, only an event can help it.
+
+        Args:
+            last: what both loops have looked at is before this second.
         """
-        loops, second = self._state.cluster.loops, self._state.second
-        last = second - 2 * max(loops.sched_interval, loops.bf_interval)
         self._spread = {job for job in self._spread if job.leaves and job.stage is JobStage.PENDING and not job.is_held}
         return any(job.leaves_since + job.leaves_wait >= last for job in self._spread)
 

@@ -207,6 +207,18 @@ def test_a_job_that_nobody_has_go_on_is_killed(caplog: pytest.LogCaptureFixture)
     assert "'w0!0' is suspended, and nobody has it go on: it is killed, as all else is over" in caplog.text
 
 
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_job_that_gives_way_only_later_is_killed_as_well(others: int) -> None:
+    """Once its PreemptExemptTime is over, time helps nobody."""
+    jobs = [StaticJob("0", 0.0, 1, DelayProfile(100.0)), *[StaticJob("1", 0.0, 5, DelayProfile(1.0))] * others]
+    lists = [ExternalEventList.of([(20.0, json.dumps({"slurm": "scontrol suspend 0"}))], corrected=True)]
+    rules = "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\nPreemptExemptTime=0:0:40"
+    conf = configuration_of(f"NodeName=n[0-3] CPUs=1\nPartitionName=all Nodes=ALL Default=YES\n{rules}")
+    made = simulate(described_platform("n[0-4]"), Workload(jobs), SlurmScheduler(conf), external_events=lists)
+    states = {row.job_id: row.final_state for row in joined_rows(made.jobs)}
+    assert states["0"] == FinalJobState.COMPLETED_KILLED
+
+
 class Noted:
     """Notes what the gang scheduler does."""
 
