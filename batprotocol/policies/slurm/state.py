@@ -472,7 +472,7 @@ class PossibleStarts:
             return True
         return self._is_any_impatient(last)
 
-    def _is_any_impatient(self, last: int) -> bool:
+    def _is_any_impatient(self, last: float) -> bool:
         """Whether a job waits for few switches, and takes any after some time.
 
         Both loops look at it once more after that time. If it lacks nodes then, only an event can help it.
