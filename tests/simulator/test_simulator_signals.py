@@ -58,4 +58,5 @@ def test_signals_end_the_command(tmp_path: Path, number: signal.Signals) -> None
             _, errors = process.communicate(timeout=_LONG)
         finally:
             process.kill()
-    assert (process.returncode, errors.strip()) == (128 + number, b"")
+    part = b"batproto: out/: the simulation was interrupted, and the files have the jobs that had ended until then"
+    assert (process.returncode, errors.strip()) == (128 + number, part)

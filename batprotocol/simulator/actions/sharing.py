@@ -76,7 +76,9 @@ class _Line:
         lost = loss / unit
         self.loss = round(lost) if lost < _LEAST else _LEAST
         is_odd = lost - int(lost) == 0.5 and self.left % 2 == 1  # of the two nearest, the even one: the other, at first
-        self.rounds = 0 if is_odd else (self.left - _LEAST) // self.loss - 1 if self.loss else _ENDLESS
+        self.rounds = max((self.left - _LEAST) // self.loss - 1, 0) if self.loss else _ENDLESS
+        if is_odd:
+            self.rounds = 0
 
     def after(self, rounds: int) -> float:
         return (self.left - rounds * self.loss) * self.unit
