@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from batprotocol.conversation import conversation, jobs
+from batprotocol.errors import RuleViolation
 from batprotocol.model import DelayProfile, ExecuteJobEvent, Message, ParallelTaskHomogeneousProfile
 from batprotocol.model.hosts import FrozenHosts
 from batprotocol.model.planned_jobs import HostPlanner, PlannedJob
@@ -356,6 +357,36 @@ def test_what_a_planner_raises_ends_the_simulation(kind: str, mistake: str, monk
     monkeypatch.setattr(Policy, "planner", lambda self, workload: lambda event: Careless(mistake))
     with pytest.raises((LookupError, AssertionError, AttributeError)):
         simulate(Platform.homogeneous(3), WORKLOAD, named("easy")())
+
+
+class Idle(HostPlanner):
+    """A planner that starts nothing."""
+
+    def turn(self, now: float, jobs: list[PlannedJob]) -> list[PlannedJob]:
+        return []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("count", "text"), [(1, "and 1 job waits"), (7, "and 7 jobs wait")])
+def test_a_deadlock_without_messages_says_how_many_jobs_wait(
+    kind: str, count: int, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usual, "Actions", KINDS[kind][0])
+    monkeypatch.setattr(usual, "Demand", KINDS[kind][1])
+    monkeypatch.setattr(Policy, "planner", lambda self, workload: lambda event: Idle())
+    jobs = [StaticJob(str(number), float(number), 1, DelayProfile(1.0)) for number in range(count)]
+    with pytest.raises(RuleViolation, match=text):
+        simulate(Platform.homogeneous(3), Workload(jobs), named("easy")())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["easy", "conservative", "easy+contiguous"])
+def test_an_infinite_time_is_refused(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usual, "Actions", KINDS[kind][0])
+    monkeypatch.setattr(usual, "Demand", KINDS[kind][1])
+    jobs = [StaticJob(str(number), 0.0, 1, DelayProfile(1.7e308)) for number in range(2)]
+    with pytest.raises(RuleViolation, match=r"the simulated time is infinite.*profile\.infinite"):
+        simulate(Platform.homogeneous(1), Workload(jobs), named(name)())
 
 
 class Kept:

@@ -374,7 +374,7 @@ def run_delays(setup: Setup, delays: dict[str, Delay], observer: Observer | None
     else:
         outside = _Outside(simulation, items, delays, make)
         idle, is_open = machine.counts[HostState.IDLE], simulation.server.registration_is_open
-        is_over, queue.now, *spent = native(outside, idle, is_open, reports.takes_states)
+        is_over, queue.now, simulation.server.unfinished, *spent = native(outside, idle, is_open, reports.takes_states)
         machine.shares_hosts = spent[0]
         machine.put_spent(HostState.IDLE, spent[1])
         machine.put_spent(HostState.COMPUTING, spent[2])

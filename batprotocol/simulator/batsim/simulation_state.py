@@ -6,6 +6,7 @@ import logging
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
@@ -402,6 +403,9 @@ class Simulation:
 
     def deadlock(self) -> RuleViolation:
         """The exception for a simulation in which no more events can happen."""
+        if self.queue.now == inf:
+            text = "jobs take so long that the simulated time is infinite, more than 1.8e308 seconds"
+            return self.refusals.refusal("profile.infinite", text)
         waiting = [job.id for job in self.jobs.values() if job.final_state is None]
         rule = "simulation.stuck-jobs"
         if waiting:
@@ -411,6 +415,9 @@ class Simulation:
             rule, text = "simulation.stuck-registration", "nothing can happen any more, and registration is open"
         elif self.jobs:
             text = f"nothing can happen any more, and nothing reports the end of {', '.join(list(self.jobs)[:3])}"
+        elif self.server.unfinished:  # without messages, jobs are known by their number only
+            many = "1 job waits" if self.server.unfinished == 1 else f"{self.server.unfinished} jobs wait"
+            text = f"nothing can happen any more, and {many}"
         else:
             text = "nothing can happen any more, but the simulation does not end"
         return self.refusals.refusal(rule, text, "deadlock")

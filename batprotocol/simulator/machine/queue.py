@@ -651,7 +651,7 @@ class EventQueue:
             machine.actions.settle()
 
     def _step(self) -> bool:
-        """Advance to the earliest end. False if nothing will ever end."""
+        """Advance to the earliest end. False if nothing will ever end, or if that is at an infinite time."""
         machine, actions, next_timer = self.machine, self.machine.actions, self._timers.next_date()
         most = inf if next_timer == inf else max(0.0, next_timer - self.now)
         is_watched = machine.has_energy or bool(machine.meters)
@@ -665,6 +665,8 @@ class EventQueue:
         if seconds == inf:
             return False
         self.now += seconds
+        if self.now == inf:
+            return False
         # Numbers are objects here: compiled, each use as an int would make one.
         ended: list[Any] = []
         under_way: dict[Any, Any] = self._under_way

@@ -453,6 +453,9 @@ make_step(Simulation *self)
         return -1;
     }
     self->now += seconds;
+    if (self->now > DBL_MAX) {
+        return 0; /* the simulation cannot go on */
+    }
     int failed = 0;
     for (Py_ssize_t index = 0; index < actions->ended.count; index++) {
         failed = failed || end(self, actions->ended.items[index]->owner) < 0;
@@ -556,7 +559,7 @@ outcome(Simulation *self, int is_over)
 {
     PyObject *idle = pairs_of(self->idle_for, self->actions->hosts);
     PyObject *computing = idle ? pairs_of(self->computing_for, self->actions->hosts) : NULL;
-    PyObject *made = computing ? Py_BuildValue("OdOOO", is_over ? Py_True : Py_False, self->now,
+    PyObject *made = computing ? Py_BuildValue("OdnOOO", is_over ? Py_True : Py_False, self->now, self->unfinished,
                                                self->shares_hosts ? Py_True : Py_False, idle, computing)
                                : NULL;
     Py_XDECREF(idle);
