@@ -457,6 +457,47 @@ SURPRISES: Final = (
             ),
         ),
     ),
+    Surprise(
+        "slurm",
+        _SLURM,
+        "with `bf_licenses`, a job that lacks licences keeps the main loop from all jobs behind it, in any partition",
+        "`bf_licenses` changes backfill only",
+        "the policy `slurm` ends its main loop there",
+        (
+            "findings/slurm-licences-end-the-main-loop.sh",
+            "docs/explanation/slurm-measured.md#parameters-of-the-backfill",
+        ),
+    ),
+    Surprise(
+        "slurm",
+        _SLURM,
+        "a job whose nodes go down by one command runs again at once, and one of a single node waits for 121 s",
+        "each job that lost its nodes waits",
+        "the policy `slurm` lets such jobs run at once",
+        ("findings/slurm-nodes-down-together.sh", "docs/explanation/slurm-measured.md#partitions-and-jobs-that-wait"),
+    ),
+    Surprise(
+        "slurm",
+        _SLURM,
+        "time in `scontrol hold` counts as age; that after `sbatch -H`, or before the begin of a reservation, does not",
+        "age counts since the submission",
+        "the policy `slurm` has the same ages",
+        (
+            "findings/slurm-held-time-as-age.sh",
+            (
+                "tests/policies/slurm/test_slurm_operators.py::"
+                "test_a_job_that_was_submitted_held_grows_older_from_its_release_on"
+            ),
+        ),
+    ),
+    Surprise(
+        "slurm",
+        _SLURM,
+        "under select/linear, a waiting job counts with the CPUs that it asks for, and later with those it would get",
+        "the size of a job is what it asks for",
+        "the policy `slurm` counts in the same way",
+        ("findings/slurm-size-grows-while-waiting.sh", "docs/explanation/slurm-measured.md#priorities"),
+    ),
     # Logs and accounting
     Surprise(
         "accounting",
