@@ -462,24 +462,15 @@ class PossibleStarts:
         return [each for each in found if rules.terms(each).mode != PreemptMode.SUSPEND]
 
     def time_helps(self) -> bool:
-        """Whether time alone helps a job: it takes any switches later, or running jobs give way only then."""
-        loops, second = self._state.cluster.loops, self._state.second
-        last = second - 2 * max(loops.sched_interval, loops.bf_interval)
-        terms, running = self._state.rules.preemption.terms, self._state.running.values()
-        if self._state.cluster.preempts and any(
-            (wait := terms(job).exempt) and job.started + wait >= last for job in running
-        ):
-            return True
-        return self._is_any_impatient(last)
-
-    def _is_any_impatient(self, last: float) -> bool:
-        """Whether a job waits for few switches, and takes any after some time.
+        """Whether time alone helps a job: running jobs give way only later, or it takes any switches later.
 
         Both loops look at it once more after that time. If it lacks nodes then, only an event can help it.
-
-        Args:
-            last: what both loops have looked at is before this second.
         """
+        loops, second, preemption = self._state.cluster.loops, self._state.second, self._state.rules.preemption
+        last = second - 2 * max(loops.sched_interval, loops.bf_interval)
+        running = self._state.running.values() if self._state.cluster.preempts else ()
+        if any((wait := preemption.terms(job).exempt) and job.started + wait >= last for job in running):
+            return True
         self._spread = {job for job in self._spread if job.leaves and job.stage is JobStage.PENDING and not job.is_held}
         return any(job.leaves_since + job.leaves_wait >= last for job in self._spread)
 
