@@ -53,6 +53,7 @@ def test_facts() -> None:
     found = compare(ONE, OTHER)
     assert found.facts() == [
         "5 jobs, of which 4 are scheduled differently; 1 end earlier in other, and 1 later",
+        "1 job is not in other: the metrics of the two runs are over other jobs",
         "1 jobs are submitted at other times: the workloads are not the same",
         "the first difference is at 3.5 s: w0!d is rejected in one, and runs at 70.0 - 80.0 s on 0 in other",
     ]
@@ -141,7 +142,7 @@ def test_tables_of_comparisons() -> None:
     shown = [METRICS[name].label_with_unit for name in SHOWN if name in found.metrics]
     assert [each[0].text for each in found.metrics_grid().rows] == shown
     text = found._repr_html_()
-    assert (text.count("<table>"), text.count("<p>")) == (3, 3)
+    assert (text.count("<table>"), text.count("<p>")) == (3, 4)
     assert "gained most" in text
     assert "lost most" in text
     assert compare(ONE, ONE)._repr_html_().count("<table>") == 1
@@ -259,7 +260,10 @@ def test_tables_of_other_programs(tmp_path: Path) -> None:
     path.write_text(f"{HEAD}a,0,1,2,0-3\nb,0,1,2,7\nc,1,,,\nd,,1,2,0\n")
     found = read_schedule(path)
     assert (found.name, found.hosts, len(found.jobs), found.consumed_joules) == (str(path), 8, 3, None)
-    assert found.remarks == ("1 job is left out: the submission, start or end is missing",)
+    assert found.remarks == (
+        "its number of hosts is not known: 8, up to the last one that a job had",
+        "1 job is left out: the submission, start or end is missing",
+    )
     assert not found.is_reported
     (tmp_path / "x_schedule.json").write_text(
         '{"nb_computing_machines": 16, "consumed_joules": 7.5, "mean_slowdown": -nan, "text": "x", "below": -1}'

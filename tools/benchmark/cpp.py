@@ -33,7 +33,6 @@ from batprotocol.edc.commands.scheduler import load
 from batprotocol.model import Message
 from batprotocol.simulator import Workload, named_workload
 from benchmark import in_process, turns
-from benchmark.competitors import GENERATED, engine
 from benchmark.round_trip import pin
 from benchmark.tables import parser_for, table
 from benchmark.timing import Call, measure
@@ -87,6 +86,9 @@ class RemoteCall:
 
 def objects(quick: bool) -> list[list[str]]:
     """The rows of the table of messages."""
+    # It needs packages that turns do without.
+    from benchmark.competitors import GENERATED, engine
+
     native = engine("native")
     rows = [["ns per message", "decode", "C++", "ratio", "encode", "C++", "ratio"]]
     with tempfile.TemporaryDirectory() as folder:
