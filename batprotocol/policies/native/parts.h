@@ -453,6 +453,19 @@ ended(const Releases *releases, double time)
     return low;
 }
 
+/* Whether so many nodes of a set stay free from a part up to a time. The set loses the others. */
+static int
+lasts(const Plan *self, Word *room, Py_ssize_t first, int64_t end, int64_t count)
+{
+    if (count_of(room, self->words) < count) {
+        return 0;
+    }
+    for (Py_ssize_t place = first; place < self->count && self->begins[place] <= end; place++) {
+        both(room, room, set_of(self, place), self->words);
+    }
+    return count_of(room, self->words) >= count;
+}
+
 /* The same as `next_room` for a job that may have all nodes. Up to a part that rises, each has those of the next one. */
 static int64_t
 next_room_of_all(const Plan *self, int64_t start, int64_t length, int64_t count, const Releases *releases)
@@ -473,13 +486,8 @@ next_room_of_all(const Plan *self, int64_t start, int64_t length, int64_t count,
         if (size_at(self, place)->count >= count) {
             const Word *free = releases->free + ended(releases, (double)(later + 1)) * words;
             both(room, set_of(self, place), free, words);
-            if (count_of(room, words) >= count) {
-                for (place = first; place < self->count && self->begins[place] <= end; place++) {
-                    both(room, room, set_of(self, place), words);
-                }
-                if (count_of(room, words) >= count) {
-                    return start;
-                }
+            if (lasts(self, room, first, end, count)) {
+                return start;
             }
         }
         start = later;
@@ -516,13 +524,8 @@ next_room(const Plan *self, int64_t start, int64_t length, const Word *nodes, in
         first = place + 1;
         int64_t later = self->begins[first];
         both(room, room, releases->free + ended(releases, (double)(later + 1)) * words, words);
-        if (count_of(room, words) >= count) {
-            for (place = first; place < self->count && self->begins[place] <= end; place++) {
-                both(room, room, set_of(self, place), words);
-            }
-            if (count_of(room, words) >= count) {
-                return start;
-            }
+        if (lasts(self, room, first, end, count)) {
+            return start;
         }
         start = later;
     }

@@ -134,20 +134,25 @@ def workload(
 
 
 @contextmanager
-def only_in_python(is_so: bool) -> Iterator[list[Any]]:
-    """What each run of the loop found and planned, while the simulation runs, as the list that this returns."""
+def noted(is_kept: bool, is_python: bool) -> Iterator[list[Any]]:
+    """What each run of backfill does and plans, while simulations run, as the list that this returns.
+
+    Args:
+        is_kept: whether plans live from one run to the next; else, all are made anew.
+        is_python: whether plans of whole nodes are made in Python.
+    """
     seen: list[Any] = []
 
-    def noted(queue: Any, starter: Any, parameters: Any, now: int, epoch: int, *, is_quick: bool, kept: Any) -> Any:
+    def ran(queue: Any, starter: Any, parameters: Any, now: int, epoch: int, *, is_quick: bool, kept: Any) -> Any:
         waiting = [entry.job for _, _, entry in queue.snapshot()]
-        kept = None if is_so else kept  # in Python, all plans are made anew
+        kept = kept if is_kept else None
         result = loops.run_backfill(queue, starter, parameters, now, epoch, is_quick=is_quick, kept=kept)
         seen.append((now, result, [(job.id, job.planned, job.planned_nodes, job.reason) for job in waiting]))
         return result
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(controller, "run_backfill", noted)
-        if is_so:
+        patch.setattr(controller, "run_backfill", ran)
+        if is_python:
             patch.setattr(loops, "_plan", None)
         yield seen
 
@@ -183,7 +188,7 @@ def played(seed: int, is_python: bool, most: int, *, has_components: bool = Fals
     if has_components:
         jobs = with_components(draw, jobs)
     scheduler = SlurmScheduler(site, accounting=accounting)
-    with only_in_python(is_python) as plans:
+    with noted(not is_python, is_python) as plans:  # in Python, all plans are made anew
         simulate(described_platform(f"n[0-{count - 1}] cores=2"), Workload(jobs), scheduler, external_events=events)
     return scheduler.starts, plans
 

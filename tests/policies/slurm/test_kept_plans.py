@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -16,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batprotocol.model import DelayProfile
-from batprotocol.policies.slurm import SlurmScheduler, controller, loops
+from batprotocol.policies.slurm import SlurmScheduler, loops
 from batprotocol.policies.slurm.reservations import KeptPlans
 from batprotocol.policies.slurm.scheduler import Started
 from batprotocol.simulator import ExternalEventList, StaticJob, Workload, described_platform, simulate
@@ -27,25 +25,6 @@ WITHOUT_ENGINE = True
 
 SELECTIONS = ["in C", "in Python", "shared"]
 """Whole nodes, with the plan in C or in Python, and nodes that jobs share."""
-
-
-@contextmanager
-def noted(is_kept: bool, is_python: bool) -> Iterator[list[Any]]:
-    """What each run of backfill does and plans, while simulations run, as the list that this returns."""
-    seen: list[Any] = []
-
-    def ran(queue: Any, starter: Any, parameters: Any, now: int, epoch: int, *, is_quick: bool, kept: Any) -> Any:
-        waiting = [entry.job for _, _, entry in queue.snapshot()]
-        kept = kept if is_kept else None
-        result = loops.run_backfill(queue, starter, parameters, now, epoch, is_quick=is_quick, kept=kept)
-        seen.append((now, result, [(job.id, job.planned, job.planned_nodes, job.reason) for job in waiting]))
-        return result
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(controller, "run_backfill", ran)
-        if is_python:
-            patch.setattr(loops, "_plan", None)
-        yield seen
 
 
 def commands(draw: random.Random, jobs: int, count: int, span: int) -> list[ExternalEventList]:
@@ -95,7 +74,7 @@ def played(seed: int, selection: str, most: int, *, is_kept: bool) -> tuple[list
             accounting = accounting_of([("dump", whole.DUMP), ("qos", rows)])
     events = commands(draw, len(jobs), count, span)
     scheduler = SlurmScheduler(configuration_of(text), accounting=accounting)
-    with noted(is_kept, selection == "in Python") as plans:
+    with whole.noted(is_kept, selection == "in Python") as plans:
         simulate(described_platform(f"n[0-{count - 1}] cores=8"), Workload(jobs), scheduler, external_events=events)
     return scheduler.starts, plans, []
 
